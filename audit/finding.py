@@ -1,0 +1,67 @@
+"""What a check says: a finding, or that it could not be made and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Severity(IntEnum):
+    """How bad a finding is; larger is worse, so that severities compare."""
+
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+
+    @property
+    def label(self) -> str:
+        """The word people write in policies: ``info``, ``warning`` or ``error``."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A finding that a named person's policy lets stand, shown and never hidden.
+
+    ``rule`` is an id or a slug, ``pointer`` a JSON Pointer or a prefix that ends in ``/*``,
+    ``expires`` an ISO date (the last day on which it holds).
+    """
+
+    rule: str
+    pointer: str
+    reason: str
+    expires: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a rule found at one place.
+
+    ``pointer`` is a JSON Pointer (RFC 6901) into the document, ``line`` and ``column`` are
+    one-based and filled in from the text when the report is made. ``also`` holds further places
+    where the same rule found the same thing. ``expected`` and ``actual`` are short texts.
+    """
+
+    rule: str
+    slug: str
+    severity: Severity
+    pointer: str
+    message: str
+    expected: str | None = None
+    actual: str | None = None
+    why: str = ""
+    fix: str = ""
+    also: tuple[str, ...] = ()
+    line: int | None = None
+    column: int | None = None
+    waiver: Waiver | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """A check that lacked its data, with the reason."""
+
+    rule: str
+    slug: str
+    reason: str
+    pointer: str = ""

@@ -1,0 +1,1 @@
+"""The catalogue of rules, one file per family."""

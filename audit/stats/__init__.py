@@ -1,0 +1,1 @@
+"""Statistics: arrays in, frozen records out; knows no JSON, no rules, no pages."""
