@@ -55,5 +55,17 @@ class UsageError(AuditError):
     """A command line, policy or claim that cannot be carried out: exit status 2."""
 
 
-class InsufficientData(ValueError):  # noqa: N818 - named for what is missing, like scipy's own
-    """Too few values to compute a statistic; never answered with 0 or NaN."""
+class InsufficientData(ValueError):  # noqa: N818 - named for what is missing
+    """Too few values to compute a statistic; never answered with 0 or NaN.
+
+    Parameters
+    ----------
+    message : str
+        What is missing, in words.
+    reason : str
+        A slug that verdicts carry, e.g. ``"one-seed"`` or ``"no-denominator"``.
+    """
+
+    def __init__(self, message: str, reason: str = "insufficient-data") -> None:
+        super().__init__(message)
+        self.reason = reason
