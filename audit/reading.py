@@ -152,9 +152,7 @@ def _syntax_error(name: str, text: str, error: json.JSONDecodeError) -> InputErr
         what = f"the text ends too early ({what}); the file looks cut off"
     elif error.msg == "Extra data":
         what = "more text after the end of the JSON value (JSON Lines, or two files in one?)"
-    return InputError(
-        f"not JSON: {what}", path=name, line=error.lineno, column=error.colno
-    )
+    return InputError(f"not JSON: {what}", path=name, line=error.lineno, column=error.colno)
 
 
 def _too_deep(name: str) -> InputError:

@@ -351,9 +351,7 @@ def _require_version(document: Any, source: Source) -> None:
         from audit.importers import describe
 
         what = describe(document, source.name)
-        raise InputError(
-            f"not a results file: no schema_version{what}", path=source.name
-        )
+        raise InputError(f"not a results file: no schema_version{what}", path=source.name)
     version = document["schema_version"]
     if isinstance(version, bool) or version not in VERSIONS:
         shown = repr(version) if isinstance(version, int | float | str) else type(version).__name__
