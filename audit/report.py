@@ -155,7 +155,7 @@ class _Tally:
         first: list[Found] = []
         rest: deque[Found] = deque(maxlen=1)
         count = self.guarded(lambda: self._listen(rule, case, first, rest)) or 0
-        if rest:
+        if rest and count:
             message = f"and {count - MOST_PER_RULE} more like this, the last one here"
             first.append(replace(rest[0], message=message))
         self.findings += [_finding(rule, one) for one in first]
