@@ -328,8 +328,7 @@ def _shown(value: Any) -> str:
         case dict():
             return f"an object with {_counted(len(value), 'key')}"
         case str():
-            printable = value[:_LONGEST_VALUE].encode("utf-8", "replace").decode("utf-8")
-            return _shortened(json.dumps(printable, ensure_ascii=False))
+            return _shortened(json.dumps(value[:_LONGEST_VALUE], ensure_ascii=False))
         case int() if value.bit_length() > _LONGEST_VALUE * 3:
             return f"a whole number of {value.bit_length()} bits"
     return _shortened(json.dumps(value))
