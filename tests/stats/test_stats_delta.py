@@ -92,9 +92,7 @@ def test_order_of_tasks_and_seeds_changes_no_bit(study: tuple[Any, Any, int], rn
     rows_c = rnd.sample(range(len(control)), len(control))
     rows_t = rnd.sample(range(len(treatment)), len(treatment))
     plain = seed_delta(control, treatment, samples=study[2])
-    mixed = seed_delta(
-        control[rows_c][:, order], treatment[rows_t][:, order], samples=study[2]
-    )
+    mixed = seed_delta(control[rows_c][:, order], treatment[rows_t][:, order], samples=study[2])
     assert plain == mixed
 
 
