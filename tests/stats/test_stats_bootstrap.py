@@ -178,6 +178,16 @@ def test_values_off_any_lattice_are_rounded_and_marked() -> None:
     assert exact_bootstrap(d) == result
 
 
+def test_a_lattice_too_fine_to_count_out_is_rounded_and_marked() -> None:
+    fine = [Fraction(1, p) for p in (10007, 10009, 10037, 10039, 10061)]
+    result = exact_bootstrap(fine)
+    assert result.method == "rounded-lattice"
+    assert result.mean == pytest.approx(float(sum(fine) / 5), abs=1.3e-4)
+    counts, drawn = [[3, 5, 7, 2]], [[10007, 10009, 10037, 10039]]
+    by_counts = exact_bootstrap_counts(counts, counts, samples=([[20011] * 4], drawn))
+    assert by_counts.method == "rounded-lattice"
+
+
 @pytest.mark.parametrize(
     ("values", "denominator", "rounded"),
     [
@@ -218,6 +228,7 @@ def test_no_variation_leaves_one_point() -> None:
         (lambda: exact_bootstrap([0.5]), "too-few-differences"),
         (lambda: exact_bootstrap([]), "too-few-differences"),
         (lambda: exact_bootstrap([0, 2**24]), "too-large"),
+        (lambda: exact_bootstrap([0, 2**70]), "too-large"),
         (lambda: two_level_bootstrap([[0, 1]] * 7, [[1, 0]] * 7, samples=1, paired=True),
          "too-large"),
         (lambda: two_level_bootstrap([[0, 1]] * 5, [[1, 0]] * 5, samples=1), "too-large"),
