@@ -38,6 +38,10 @@ def base_delta(
     level : float
         Confidence level.
 
+    Returns
+    -------
+    BaseDelta
+
     Raises
     ------
     InsufficientData

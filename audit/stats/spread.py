@@ -50,6 +50,10 @@ def seed_spread(
     level : float
         Confidence level.
 
+    Returns
+    -------
+    SeedSpread
+
     Raises
     ------
     InsufficientData
@@ -89,6 +93,10 @@ def pooled_seed_spread(
     kind, level
         As for `seed_spread`.
 
+    Returns
+    -------
+    SeedSpread
+
     Notes
     -----
     v and W are means over the arms; nu is the sum of S_a - 1.
@@ -124,6 +132,10 @@ def score_spread(
     level : float
         Confidence level.
 
+    Returns
+    -------
+    SeedSpread
+
     Raises
     ------
     InsufficientData
@@ -149,6 +161,10 @@ def variance_split(control: ArrayLike, treatment: ArrayLike, *, samples: Any) ->
         Right answers.
     samples : int, array of int, or tuple of two of these
         Answers drawn for each cell; a tuple gives (control, treatment).
+
+    Returns
+    -------
+    Components
 
     Notes
     -----
