@@ -12,7 +12,7 @@ import numpy as np
 
 from audit.errors import InsufficientData
 from audit.stats.decimals import fractions, sample_variance
-from audit.stats.delta import ArmParts, arm_parts
+from audit.stats.delta import ArmParts
 from audit.stats.exact import (
     Outcomes,
     comparable,
@@ -227,7 +227,7 @@ def _parts(values: ArrayLike, samples: Any) -> ArmParts:
     if arm.tasks < 2:
         raise InsufficientData("a spread needs at least 2 tasks, got 1", reason="few-tasks")
     replicated(arm, "arm")
-    return arm_parts(arm)
+    return ArmParts(arm)
 
 
 def _as_counts(values: ArrayLike, samples: Any) -> Any:
