@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -125,6 +124,5 @@ def _fingerprint(finding: Finding) -> str:
 def _uri(name: str) -> str:
     """Return a URI reference: relative names stay relative, so that a checkout anywhere fits."""
     path = Path(name)
-    if path.is_absolute():
-        return "file://" + quote(os.fsencode(path.as_posix()))
-    return quote(name.replace("\\", "/").encode("utf-8", "surrogateescape"))
+    quoted = quote(path.as_posix().encode("utf-8", "replace"))
+    return f"file://{quoted}" if path.is_absolute() else quoted
