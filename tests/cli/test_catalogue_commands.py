@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from audit.cli import demo
 from audit.cli.main import main
-from audit.rules import CATALOGUE
+from audit.rules import CATALOGUE, Rule
 
 STUDY = {
     "schema_version": 2,
@@ -83,7 +83,7 @@ def test_the_catalogue_page_links_every_rule_to_its_heading(
 
 
 @pytest.mark.parametrize("rule", CATALOGUE, ids=lambda rule: rule.id)
-def test_a_rule_is_explained_by_id_or_slug(rule, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rule_is_explained_by_id_or_slug(rule: Rule, capsys: pytest.CaptureFixture[str]) -> None:
     page = printed(capsys, "explain", rule.id.lower())
     assert page == printed(capsys, "explain", rule.slug)
     assert page.startswith(f"{rule.id} {rule.slug} ({rule.severity.label})\n")

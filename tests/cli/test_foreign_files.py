@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from audit.cli.main import main
 from audit.importers import describe
 from audit.importers.sniff import sniff
 from audit.results import VERSIONS
+
+Verify = Callable[[Path], tuple[int, str, list[str]]]
 
 NO_VERSION = "not a results file: no schema_version; it looks like "
 FOREIGN = {
@@ -73,7 +76,7 @@ BYTES = {
 @pytest.fixture
 def verify(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> object:
+) -> Verify:
     monkeypatch.chdir(tmp_path)
 
     def run(path: Path) -> tuple[int, str, list[str]]:
@@ -85,7 +88,9 @@ def verify(
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_a_foreign_file_gets_one_line_that_says_what_it_is(name: str, verify, root: Path) -> None:
+def test_a_foreign_file_gets_one_line_that_says_what_it_is(
+    name: str, verify: Verify, root: Path
+) -> None:
     path = root / "tests" / "data" / "foreign" / name
     status, out, lines = verify(path)
     assert (status, out, len(lines)) == (2, "", 1)
@@ -99,7 +104,9 @@ def test_every_foreign_sample_stands_in_the_table(root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", BYTES)
-def test_bytes_that_are_no_results_file_get_one_line(name: str, verify, tmp_path: Path) -> None:
+def test_bytes_that_are_no_results_file_get_one_line(
+    name: str, verify: Verify, tmp_path: Path
+) -> None:
     data, words = BYTES[name]
     path = tmp_path / "results.json"
     path.write_bytes(data)
@@ -109,7 +116,7 @@ def test_bytes_that_are_no_results_file_get_one_line(name: str, verify, tmp_path
     assert words in lines[0]
 
 
-def test_every_real_file_gets_one_line_and_status_2(verify, shared: Path) -> None:
+def test_every_real_file_gets_one_line_and_status_2(verify: Verify, shared: Path) -> None:
     files = [path for path in sorted((shared / "data/real").rglob("*")) if path.is_file()]
     assert len(files) > 30
     for path in files:
@@ -133,7 +140,7 @@ KEYS = """
     recipe arms whileai version status eval results versions configs n-shot log_history global_step
     $schema run_id benchmark responses seed config per_task_x a_per_seed step_count doc_id resps
     config_general report_version tool files
-""".split()
+""".split()  # noqa: SIM905 - a list of thirty words is read better as a text
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=8),
     lambda inner: (
@@ -150,7 +157,7 @@ def test_sniffing_never_raises_on_values_of_the_wrong_type(document: object) -> 
     assert kind is None or kind.fits(document)
 
 
-def test_our_own_report_is_not_taken_for_results(verify, tmp_path: Path) -> None:
+def test_our_own_report_is_not_taken_for_results(verify: Verify, tmp_path: Path) -> None:
     target = tmp_path / "report.json"
     source = tmp_path / "results.json"
     source.write_text(json.dumps({"schema_version": 2}), encoding="utf-8")

@@ -80,7 +80,7 @@ COMMAND = re.compile(r"::(?P<command>error|warning|notice) (?P<properties>[^\r\n
 ESCAPES = {"%25": "%", "%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ","}
 
 
-def annotations(page: str) -> list[dict[str, str]]:
+def parsed_annotations(page: str) -> list[dict[str, str]]:
     """Parse workflow commands as the runner does: one a line, properties before the second ::."""
     parsed = []
     for line in page.split("\n")[:-1]:
@@ -101,7 +101,7 @@ def unescaped(text: str, which: str) -> str:
 def check_github(text: str) -> None:
     page = shown("github", text)
     assert "\r" not in page
-    parsed = annotations(page)
+    parsed = parsed_annotations(page)
     assert [entry["command"] for entry in parsed] == ["error", "error", "warning", "notice"]
     for entry in parsed:
         assert set(entry) <= {"command", "data", "file", "line", "col", "title"}

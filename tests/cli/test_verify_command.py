@@ -182,7 +182,18 @@ def test_a_rule_that_breaks_is_status_3_and_does_not_hide_the_rest(
     status, out, _ = verify("bad.json")
     assert status == 3
     assert "SCHEMA001" in out
-    assert "the rule itself failed: ZeroDivisionError" in out
+    assert "a check itself failed: ZeroDivisionError" in out
+    assert "audit explain BUG" not in out
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_shows_that_a_rule_broke(
+    name: str, verify: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, Severity.INFO, error=True)
+    status, out, _ = verify("good.json", "--format", name)
+    assert status == 3
+    assert "ZeroDivisionError" in out
 
 
 def policy(folder: Path, text: str, name: str = "audit.toml") -> None:

@@ -10,7 +10,7 @@ from audit.cli.formats.groups import Group, comparison, count, grouped
 from audit.cli.outcomes import FileOutcome, Outcomes
 from audit.cli.safe import shortened, visible
 from audit.finding import Finding, Severity
-from audit.report import Report
+from audit.report import BUG, Report
 
 # Shown in full without -v: every error, then warnings up to so many rules in all.
 SHOWN = 3
@@ -102,7 +102,8 @@ def _group(group: Group, style: Style) -> Iterator[str]:
         yield from _wrapped(f"waived until {waiver.expires}: {visible(waiver.reason)}", style)
         return
     advice = " ".join(visible(part) for part in (finding.why, finding.fix) if part)
-    yield from _wrapped(advice, style, ending=f"audit explain {finding.rule}")
+    page = "" if finding.rule == BUG else f"audit explain {finding.rule}"
+    yield from _wrapped(advice, style, ending=page)
     if style.verbose:
         for other in group.findings:
             yield from _place(other, other is finding, style)
