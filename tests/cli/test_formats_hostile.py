@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from audit.cli.formats import Style, render
-from audit.cli.safe import shortened, visible
+from audit.cli.safe import inert, shortened, visible
 from audit.resources import resource
 from audit.rules import CATALOGUE
 
@@ -124,7 +124,7 @@ def check_junit(text: str) -> None:
             ("testcase", "tests"),
         ):
             assert suite.get(attribute) == str(len(suite.findall(f".//{tag}"))), attribute
-    assert read.get("name") == visible(text or "results.json")
+    assert read.get("name") == inert(visible(text or "results.json"))
 
 
 @cache
@@ -196,6 +196,15 @@ def test_a_hostile_text_leaves_the_format_whole(name: str, text: str) -> None:
 @given(text=TEXTS)
 def test_any_text_leaves_the_format_whole(name: str, text: str) -> None:
     CHECKS[name](text)
+
+
+@hostile
+@pytest.mark.parametrize("name", ["text", "json", "junit", "sarif", "markdown"])
+def test_a_log_that_shows_the_output_meets_no_workflow_command(name: str, text: str) -> None:
+    for line in shown(name, text, verbose=True, errors=True).splitlines():
+        assert not line.lstrip().startswith("::")
+        assert "##[" not in line or name in ("json", "sarif")
+        assert "##vso[" not in line or name in ("json", "sarif")
 
 
 @given(text=st.text(alphabet=st.characters(codec=None), max_size=50), most=st.integers(1, 60))

@@ -292,6 +292,21 @@ def test_a_linked_output_stays_a_link_and_keeps_its_permissions(
     assert target.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_hostile_names_of_files_and_keys_are_shown_escaped(
+    name: str, verify: Verify, folder: Path
+) -> None:
+    file = "a\x1b[31m\n::error::b|`\u202e.json"
+    hostile = study(
+        **{"key\x1b[2J\n::warning::|`\u202e\ud800": 1, "seed_results": [{"seed": "\x1b"}]}
+    )
+    (folder / file).write_text(json.dumps(hostile), encoding="utf-8")
+    status, out, err = verify(file, "missing\x1b[31m\n.json", "--format", name, "-v")
+    assert status == 2
+    assert err == "audit: missing\\x1b[31m\\x0a.json: no file matches this pattern\n"
+    assert all(char == "\n" or char.isprintable() for char in out)
+
+
 def test_quiet_leaves_out_clean_files(verify: Verify) -> None:
     assert verify("good.json", "-q")[1] == ""
     assert "bad.json" in verify("good.json", "bad.json", "-q")[1]
@@ -324,16 +339,7 @@ def test_locale_time_zone_and_hash_seed_change_no_byte(folder: Path) -> None:
     assert b"\x1b" not in first.stdout
 
 
-HEAVY = (
-    "pandas",
-    "matplotlib",
-    "statsmodels",
-    "torch",
-    "trl",
-    "jinja2",
-    "requests",
-    "importlib.metadata",
-)
+HEAVY = ("pandas", "matplotlib", "statsmodels", "torch", "trl", "jinja2")
 
 
 def test_verifying_a_valid_file_loads_nothing_heavy(folder: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from audit.cli.formats import Style
 from audit.cli.formats.groups import comparison
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import shortened, visible
+from audit.cli.safe import inert, shortened, visible
 from audit.finding import Finding, Severity
 from audit.report import BUG, Report
 from audit.rules import CATALOGUE
@@ -27,7 +27,7 @@ def render(outcomes: Outcomes, style: Style) -> str:
     _tally(suites, suites.iter("testcase"))
     ET.indent(suites)
     body = ET.tostring(suites, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{inert(body)}\n'
 
 
 def _suite(file: FileOutcome) -> ET.Element:

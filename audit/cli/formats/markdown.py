@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from audit.cli.formats import Style
 from audit.cli.formats.groups import Group, comparison, count, grouped
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import shortened, visible
+from audit.cli.safe import inert, shortened, visible
 from audit.finding import Severity
 from audit.report import Report
 
@@ -46,7 +46,7 @@ def render(outcomes: Outcomes, style: Style) -> str:
     if left:
         rest = f"{count(left, 'more line')} left out to stay below the limit of a comment"
         lines += ["", f"{rest}; `audit verify` prints them all."]
-    return "\n".join(lines) + "\n"
+    return inert("\n".join(lines) + "\n")
 
 
 def _lines(outcomes: Outcomes) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from audit.cli.formats import Style
 from audit.cli.formats.groups import Group, comparison, count, grouped
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import shortened, visible
+from audit.cli.safe import inert, shortened, visible
 from audit.finding import Finding, Severity
 from audit.report import BUG, Report
 
@@ -28,7 +28,7 @@ def render(outcomes: Outcomes, style: Style) -> str:
     ending = "\n".join(_ending(outcomes, style))
     if ending:
         blocks.append(ending)
-    return "\n\n".join(blocks) + "\n" if blocks else ""
+    return inert("\n\n".join(blocks) + "\n") if blocks else ""
 
 
 def _paint(text: str, name: str, style: Style) -> str:
