@@ -124,7 +124,7 @@ def check_junit(text: str) -> None:
             ("testcase", "tests"),
         ):
             assert suite.get(attribute) == str(len(suite.findall(f".//{tag}"))), attribute
-    assert read.get("name") == inert(visible(text or "results.json"))
+    assert read.get("name") == inert("x" + visible(text or "results.json"))[1:]
 
 
 @cache
@@ -170,8 +170,8 @@ def check_markdown(text: str) -> None:
     assert cells == 3 * 4
     assert [token.type for token in tokens].count("heading_open") == 3
     for pattern in (r"https?://", r"www\.", r"@\w", r"#\d", r"(?<!&)#"):
-        body = re.sub(r"&#\d+;|^#+ ", "", page, flags=re.MULTILINE)
-        assert not re.search(pattern, body.replace(block, ""), re.IGNORECASE), pattern
+        body = re.sub(r"&#\d+;|^#+ ", "", page.replace(block, ""), flags=re.MULTILINE)
+        assert not re.search(pattern, body, re.IGNORECASE), pattern
 
 
 CHECKS = {
