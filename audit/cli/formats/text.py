@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from audit.cli.formats import Style
 from audit.cli.formats.groups import Group, comparison, count, grouped
@@ -11,6 +12,9 @@ from audit.cli.outcomes import FileOutcome, Outcomes
 from audit.cli.safe import inert, shortened, visible
 from audit.finding import Finding, Severity
 from audit.report import BUG, Report
+
+if TYPE_CHECKING:
+    from audit.analysis import Analysis
 
 # Shown in full without -v: every error, then warnings up to so many rules in all.
 SHOWN = 3
@@ -42,8 +46,7 @@ def _file(file: FileOutcome, style: Style) -> Iterator[str]:
     report = file.report
     yield from _header(file, report, style)
     if report.analysis is not None:
-        yield ""
-        yield from _verdicts(report, style)
+        yield from _verdicts(report.analysis, style)
     groups = grouped(report.findings)
     shown = [group for group in groups if group in _chosen(groups, style)]
     for group in shown:
@@ -69,10 +72,13 @@ def _header(file: FileOutcome, report: Report, style: Style) -> Iterator[str]:
     yield _paint(digest.rjust(style.width), "dim", style)
 
 
-def _verdicts(report: Report, style: Style) -> Iterator[str]:
+def _verdicts(analysis: Analysis, style: Style) -> Iterator[str]:
     from audit.cli.verdicts import verdict_lines
 
-    for line in verdict_lines(report.analysis, style.width - 2):
+    lines = verdict_lines(analysis, style.width - 2)
+    if lines:
+        yield ""
+    for line in lines:
         yield ("  " + visible(line)).rstrip()
 
 
