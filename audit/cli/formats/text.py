@@ -48,7 +48,7 @@ def _file(file: FileOutcome, style: Style) -> Iterator[str]:
     if report.analysis is not None:
         yield from _verdicts(report.analysis, style)
     groups = grouped(report.findings)
-    shown = [group for group in groups if group in _chosen(groups, style)]
+    shown, hidden = _chosen(groups, style)
     for group in shown:
         yield ""
         yield from _group(group, style)
@@ -56,7 +56,7 @@ def _file(file: FileOutcome, style: Style) -> Iterator[str]:
         yield ""
         yield from _not_checked(report, style)
     yield ""
-    yield "  " + _last_line(report, [g for g in groups if g not in shown], bool(groups), style)
+    yield "  " + _last_line(report, hidden, bool(groups), style)
 
 
 def _header(file: FileOutcome, report: Report, style: Style) -> Iterator[str]:
@@ -82,14 +82,20 @@ def _verdicts(analysis: Analysis, style: Style) -> Iterator[str]:
         yield ("  " + visible(line)).rstrip()
 
 
-def _chosen(groups: tuple[Group, ...], style: Style) -> tuple[Group, ...]:
-    """Return the groups shown in full, worst first: waived ones and errors always."""
-    if style.verbose:
-        return groups
-    always = [g for g in groups if g.first.waiver or g.severity is Severity.ERROR]
-    warnings = [g for g in groups if g not in always and g.severity is Severity.WARNING]
-    errors = sum(g.first.waiver is None for g in always)
-    return (*always, *warnings[: max(SHOWN - errors, 0)])
+def _chosen(groups: tuple[Group, ...], style: Style) -> tuple[list[Group], list[Group]]:
+    """Return the groups shown in full and those only counted, each worst first."""
+    shown: list[Group] = []
+    hidden: list[Group] = []
+    room = SHOWN
+    for group in groups:
+        waived = group.first.waiver is not None
+        fits = group.severity is Severity.WARNING and room > 0
+        if style.verbose or waived or group.severity is Severity.ERROR or fits:
+            shown.append(group)
+            room -= not waived
+        else:
+            hidden.append(group)
+    return shown, hidden
 
 
 def _group(group: Group, style: Style) -> Iterator[str]:
