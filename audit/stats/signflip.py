@@ -27,7 +27,7 @@ def sign_flip_p_value(differences: ArrayLike | Sequence[object]) -> float:
     Parameters
     ----------
     differences : sequence of numbers, shape (n,)
-        Differences of pairs, put on a lattice as `lattice` says.
+        Differences of pairs, put on a lattice as `audit.stats.lattice.lattice` says.
 
     Raises
     ------

@@ -90,7 +90,7 @@ def two_level_bootstrap(
             f"{arm_c.tasks} tasks on a lattice of {span} steps are too many to count out",
             reason="too-large",
         )
-    pmf = resampled_sum(weighted, arm_c.tasks)
+    pmf = resampled_sum([(w, v.astype(np.int64)) for w, v in weighted], arm_c.tasks)
     differences, common = task_differences(arm_c, arm_t)
     tail, scale = (1 - level) / 2, arm_c.tasks * denominator
     return BootstrapDistribution(
@@ -185,7 +185,7 @@ def _in_lowest_terms(
         divisor = gcd(divisor, int(np.gcd.reduce(values)))
         if divisor == 1:
             break
-    return [(w, (v // divisor).astype(np.int64)) for w, v in weighted], denominator // divisor
+    return [(w, v // divisor) for w, v in weighted], denominator // divisor
 
 
 def _sd(control: Outcomes, treatment: Outcomes, paired: bool) -> float:
