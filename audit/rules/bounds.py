@@ -15,6 +15,8 @@ from audit.rules.telemetry import ArmLog, Update, each_arm
 
 # A float32 mean of n equal bounds is off by up to log2(n) roundings of 2^-24; 16 of them.
 _MEAN_NOISE = 16 * 2.0**-24
+# The chord from (1 - a, 1) to (0, 2) lies below the curve for a up to 1/2 (tv) and 2/3 (chi2).
+_CHORD_HOLDS = 0.5
 _MEANS = ("lower_mean", "upper_mean")
 _NO_REGION = "the protocol does not fix the bounds of the ratio"
 
@@ -260,8 +262,8 @@ def means_feasible(case: Case) -> Iterator[Outcome]:
     """No mix of token probabilities gives the mean bounds of an atomic region.
 
     For half-width a at probability 1 the bounds of a token lie on a curve from (1 - a, 1) over
-    (0, 2) upwards. Their means lie in its convex hull: lower at most 1 - a, upper at least on the
-    chord from (1 - a, 1) to (0, 2).
+    (0, 2) upwards, and their means in its convex hull: lower at most 1 - a and, for a up to 1/2,
+    upper at least on the chord from (1 - a, 1) to (0, 2), above which the curve then stays.
 
     Why
         Means outside the hull were computed with another radius, or not at all.
@@ -279,25 +281,25 @@ def _means_feasible(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     lowers, uppers = arm.column("lower_mean"), arm.column("upper_mean")
     for update, region in _in_regions(arm):
-        if not region.atomic or region.high >= 1:
+        if not region.atomic:
             continue
-        highest = 1 - region.high
+        highest = max(0.0, 1 - region.high)
+        slope = 1 / highest if highest >= _CHORD_HOLDS else 0.0
         for index in range(update.first, update.end):
             lower, upper = lowers[index], uppers[index]
             if lower is None or upper is None:
                 continue
-            least = 1 + (highest - lower) / highest
+            least = 1 + (highest - lower) * slope
             held += 1
             if lower > highest + _MEAN_NOISE:
                 name, expected, actual = "lower_mean", f"at most {highest:.6g}", lower
-            elif upper < least - _MEAN_NOISE:
+            elif upper < least - _MEAN_NOISE * (1 + slope):
                 name, expected, actual = "upper_mean", f"at least {least:.6g}", upper
             else:
                 continue
             held -= 1
-            message = (
-                f"no mix of tokens has this mean with delta {update.log.run.protocol['delta']}"
-            )
+            radius = update.log.run.protocol["delta"]
+            message = f"no mix of tokens has this mean with delta {radius}"
             yield Found(arm.pointer(index, name), message, expected, repr(actual))
     yield Held(held) if held else Skipped("no audits in a known atomic region", arm.arm.pointer)
 

@@ -359,7 +359,10 @@ def rejected_called_retained(case: Case) -> Iterator[Outcome]:
 
 
 def training_tokens(case: Case) -> Iterator[Outcome]:
-    """The tokens generated in training lie outside what the protocol allows.
+    """The tokens generated in training are not those of the audits, or out of reach.
+
+    Where every response is audited with its tokens they are the sum, or more where groups were
+    rejected; otherwise they lie between 1 and max_tokens for each response drawn.
 
     Why
         Token counts are the compute that arms are compared by.
@@ -376,22 +379,44 @@ def training_tokens(case: Case) -> Iterator[Outcome]:
 def _training_tokens(log: RunLog) -> Iterator[Outcome]:
     name = "generated_training_tokens_including_rejected_groups"
     tokens = log.run.sampling.get(name)
-    attempted = log.run.sampling.get("tasks_attempted")
-    limit = log.run.protocol.get("max_tokens")
-    if tokens is None or attempted is None or limit is None or log.group_size is None:
-        yield Skipped("tokens, tasks, group or max_tokens are not recorded", log.run.pointer)
+    if tokens is None:
+        yield Skipped("sampling does not count tokens", log.run.pointer)
         return
-    responses = attempted * log.group_size
-    if responses <= tokens <= responses * limit:
+    low, high = _token_range(log)
+    if low is None and high is None:
+        yield Skipped("neither audits nor max_tokens bound the tokens", log.run.pointer)
+    elif (low is None or low <= tokens) and (high is None or tokens <= high):
         yield Held()
     else:
-        expected = f"{responses} to {responses * limit}"
-        yield Found(
-            join(log.run.pointer, "sampling", name),
-            "impossible for so many responses",
-            expected,
-            str(tokens),
-        )
+        pointer = join(log.run.pointer, "sampling", name)
+        expected = f"{low}" if low == high else f"{low} to {high}"
+        yield Found(pointer, "not the tokens of the responses", expected, str(tokens))
+
+
+def _token_range(log: RunLog) -> tuple[int | None, int | None]:
+    """Fewest and most tokens that were generated; None where nothing bounds them."""
+    audited = _audited_tokens(log)
+    if audited is not None and not log.rejects:
+        return audited, audited
+    attempted, limit = log.run.sampling.get("tasks_attempted"), log.run.protocol.get("max_tokens")
+    if attempted is None or log.group_size is None:
+        return audited, None
+    responses = int(attempted * log.group_size)
+    return max(responses, audited or 0), None if limit is None else responses * limit
+
+
+def _audited_tokens(log: RunLog) -> int | None:
+    """Sum the tokens of every response once; None where one is missing."""
+    total = 0
+    for step in log.steps if log.full else ():
+        tokens: dict[Any, Any] = {}
+        for update in step.get("updates") or ():
+            for place, audit in enumerate(update.get("response_audits") or ()):
+                tokens[audit.get("sequence", place)] = audit.get("tokens")
+        if None in tokens.values() or len(tokens) != len(step.get("rewards") or ()):
+            return None
+        total += sum(tokens.values())
+    return total or None
 
 
 RULES = (
