@@ -69,7 +69,7 @@ def test_hashes_tell_whether_parameters_changed() -> None:
 
 
 def test_parameters_without_any_gradient_did_not_change() -> None:
-    norms = {
+    norms: dict[str, object] = {
         f"{CONTROL}/0/training/{step}/updates/{inner}/gradient_l2_norm": 0.0
         for step in range(3)
         for inner in range(2)

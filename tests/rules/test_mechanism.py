@@ -80,7 +80,7 @@ def test_a_clip_out_of_reach_is_a_warning_and_a_false_statement_an_error() -> No
     pointer = "/seed_results/0/telemetry/clip_reachable"
     moved = only(patched(full(), {pointer: False}), "MECH003")
     assert (moved.pointer, moved.severity) == (pointer, Severity.ERROR)
-    still = {
+    still: dict[str, object] = {
         f"/seed_results/0/training/{step}/updates/1/response_audits": []
         for step in range(len(full()["seed_results"][0]["training"]))
     }

@@ -126,7 +126,7 @@ def test_a_first_update_of_some_responses_has_minus_their_mean_advantage() -> No
 
 
 def test_a_log_in_double_precision_is_not_held_to_float32() -> None:
-    updates = {
+    updates: dict[str, object] = {
         f"/seed_results/{run}/training/{step}/updates/{inner}/gradient_l2_norm": 0.1 + step / 7
         for run in range(3)
         for step in range(3)

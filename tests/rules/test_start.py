@@ -54,7 +54,7 @@ def test_later_steps_and_second_gradients_may_differ() -> None:
 
 
 def test_swapped_seeds_start_apart() -> None:
-    seeds = {"/seed_results/0/seed": 43, "/seed_results/1/seed": 42}
+    seeds: dict[str, object] = {"/seed_results/0/seed": 43, "/seed_results/1/seed": 42}
     assert len(places(patched(gppo(), seeds), "START001")) == 2
 
 
@@ -67,7 +67,7 @@ def test_a_change_of_the_reward_may_differ_from_the_start() -> None:
 
 
 def test_arms_without_a_common_seed_are_not_checked() -> None:
-    seeds = {f"/seed_results/{i}/seed": 100 + i for i in range(3)}
+    seeds: dict[str, object] = {f"/seed_results/{i}/seed": 100 + i for i in range(3)}
     assert reasons(patched(gppo(), seeds), "START001") == {"no two arms with telemetry at one seed"}
 
 
