@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from audit.rules import contract, reading
+from audit.rules import (
+    advantages,
+    bounds,
+    contract,
+    execution,
+    mechanism,
+    ratio,
+    reading,
+    start,
+    steps,
+)
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 CATALOGUE: tuple[Rule, ...] = (
     *reading.RULES,
     *contract.RULES,
+    *steps.RULES,
+    *advantages.RULES,
+    *ratio.RULES,
+    *bounds.RULES,
+    *start.RULES,
+    *mechanism.RULES,
+    *execution.RULES,
 )
 
 __all__ = ["CATALOGUE", "Case", "Found", "Held", "Outcome", "Rule", "Skipped", "find_rule"]
