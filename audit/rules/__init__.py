@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-from audit.rules import contract, reading
+from audit.rules import (
+    aggregates,
+    baseline,
+    compute,
+    confounds,
+    contract,
+    evaluation,
+    flags,
+    identity,
+    leakage,
+    outcomes,
+    protocol,
+    provenance,
+    reading,
+    seeds,
+)
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 CATALOGUE: tuple[Rule, ...] = (
     *reading.RULES,
     *contract.RULES,
+    *aggregates.RULES,
+    *evaluation.RULES,
+    *outcomes.RULES,
+    *confounds.RULES,
+    *identity.RULES,
+    *protocol.RULES,
+    *provenance.RULES,
+    *seeds.RULES,
+    *compute.RULES,
+    *leakage.RULES,
+    *baseline.RULES,
+    *flags.RULES,
 )
 
 __all__ = ["CATALOGUE", "Case", "Found", "Held", "Outcome", "Rule", "Skipped", "find_rule"]
