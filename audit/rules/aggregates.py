@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +82,15 @@ def _by_seed(arm: Arm, metric: str) -> dict[int, float]:
     return {seed: score for seed, score in scores.items() if score is not None}
 
 
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _sd(values: Sequence[float], ddof: int) -> float:
+    mean = _mean(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - ddof))
+
+
 def _checkable(case: Case, part: str) -> Iterator[_Aggregate | Skipped]:
     found = False
     for aggregate in _aggregates(case):
@@ -111,7 +120,7 @@ def aggregate_mean(case: Case) -> Iterator[Outcome]:
         if isinstance(aggregate, Skipped):
             yield aggregate
             continue
-        exact = statistics.mean(aggregate.values)
+        exact = _mean(aggregate.values)
         recorded = aggregate.recorded["mean"]
         if abs(recorded - exact) <= aggregate.tolerance:
             yield Held()
@@ -128,8 +137,8 @@ def _spreads(case: Case) -> Iterator[tuple[_Aggregate, float, bool] | Skipped]:
         elif len(aggregate.values) < 2:
             yield aggregate, 0.0, False
         else:
-            exact = statistics.stdev(aggregate.values)
-            population = statistics.pstdev(aggregate.values)
+            exact = _sd(aggregate.values, ddof=1)
+            population = _sd(aggregate.values, ddof=0)
             recorded, near = aggregate.recorded["std"], aggregate.tolerance
             explained = abs(recorded - population) <= near < abs(recorded - exact)
             yield aggregate, exact, explained

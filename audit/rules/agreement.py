@@ -15,7 +15,6 @@ from audit.rules.rule import Found, Held, Outcome
 Stated = tuple[str, Any]
 """A pointer and the value that stands there."""
 
-MISSING = "(missing)"
 _LONGEST = 80
 
 
@@ -28,7 +27,7 @@ def owners(results: Results) -> list[tuple[str, Mapping[str, Any]]]:
 
 def shown(value: Any) -> str:
     """Return a value as short JSON text."""
-    text = value if value == MISSING else json.dumps(value, sort_keys=True)
+    text = json.dumps(value, sort_keys=True)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
@@ -74,7 +73,7 @@ def agreement(
 def block_agreement(
     blocks: Sequence[tuple[str, Mapping[str, Any]]], what: str, severity: Severity | None = None
 ) -> Iterator[Outcome]:
-    """Hold every leaf of blocks that should be equal; a leaf one lacks is named at that block."""
+    """Hold every leaf of blocks that should be equal; what a block leaves out is no contradiction."""
     paths: dict[tuple[str | int, ...], None] = {}
     flat = []
     for pointer, block in blocks:
@@ -82,10 +81,7 @@ def block_agreement(
         flat.append((pointer, found))
         paths.update(dict.fromkeys(found))
     for path in paths:
-        stated = [
-            (join(pointer, *path), found[path]) if path in found else (pointer, MISSING)
-            for pointer, found in flat
-        ]
+        stated = [(join(pointer, *path), found[path]) for pointer, found in flat if path in found]
         yield from agreement(stated, f"{what} {'.'.join(map(str, path))}", severity)
 
 

@@ -120,7 +120,7 @@ def _odd_lists(lists: list[tuple[str, list[tuple[str, int]]]]) -> Iterator[Outco
 
 
 def copied_blocks(case: Case) -> Iterator[Outcome]:
-    """The data, the checkpoint or the provenance of a run is not that of the others.
+    """The data or the checkpoint of a run is not that of the others.
 
     Why
         Runs that started from another checkpoint or saw other data cannot be compared, and a hash
@@ -134,12 +134,12 @@ def copied_blocks(case: Case) -> Iterator[Outcome]:
         the same dataset block at the top and in every run
     """
     compared = False
-    for key in ("dataset", "checkpoint", "provenance"):
+    for key in ("dataset", "checkpoint"):
         blocks = list(_copies(case.results, key))
         compared = compared or len(blocks) > 1
         yield from block_agreement(blocks, key)
     if not compared:
-        yield Skipped("no dataset, checkpoint or provenance block stands more than once")
+        yield Skipped("no dataset or checkpoint block stands more than once")
 
 
 def _copies(results: Results, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

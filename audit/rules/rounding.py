@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
 
 # Summation order and one rounding cost a few ulps of the largest addend (2.2e-16 each).
 DOUBLE = 1e-12
@@ -15,8 +14,9 @@ FEWEST_PRINTED_DECIMALS = 3
 
 def decimals(value: float) -> int:
     """Return the decimals of the shortest text that reads back as ``value``."""
-    exponent = Decimal(repr(value)).normalize().as_tuple().exponent
-    return max(0, -exponent) if isinstance(exponent, int) else 0
+    mantissa, _, exponent = repr(float(value)).partition("e")
+    written = mantissa.partition(".")[2].rstrip("0")
+    return max(0, len(written) - int(exponent or 0))
 
 
 def tolerance(peers: Iterable[float], scale: float) -> float:
