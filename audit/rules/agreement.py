@@ -73,7 +73,7 @@ def agreement(
 def block_agreement(
     blocks: Sequence[tuple[str, Mapping[str, Any]]], what: str, severity: Severity | None = None
 ) -> Iterator[Outcome]:
-    """Hold every leaf of blocks that should be equal; what a block leaves out is no contradiction."""
+    """Hold every leaf of blocks that should be equal; a leaf left out is no contradiction."""
     paths: dict[tuple[str | int, ...], None] = {}
     flat = []
     for pointer, block in blocks:
