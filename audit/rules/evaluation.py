@@ -21,7 +21,7 @@ def impossible_accuracy(case: Case) -> Iterator[Outcome]:
     Fix
         Record the accuracy unrounded with the number of examples it was measured on.
     Bad
-        "accuracy": 0.7, "examples": 8
+        "accuracy": 0.71, "examples": 8
     Good
         "accuracy": 0.75, "examples": 8
     """

@@ -33,8 +33,7 @@ def method_name(case: Case) -> Iterator[Outcome]:
     for arm in case.results.arms:
         stated: list[Stated] = [(arm.pointer or "/method", arm.name)]
         if not arm.pointer:
-            stated += [("/adapter_key", document["adapter_key"])] * ("adapter_key" in document)
-            stated += _manifest(document)
+            stated += _keys(document)
         stated += [
             (join(run.pointer, "method"), run.document["method"])
             for run in arm.runs
@@ -46,11 +45,14 @@ def method_name(case: Case) -> Iterator[Outcome]:
         yield Skipped("no arm's name stands in more than one place")
 
 
-def _manifest(document: Mapping[str, Any]) -> list[Stated]:
-    """Return the name inside ``manifest_ref``, or the whole where its prefix is another."""
-    if "manifest_ref" not in document:
-        return []
-    return [("/manifest_ref", document["manifest_ref"].removeprefix(_MANIFEST))]
+def _keys(document: Mapping[str, Any]) -> list[Stated]:
+    """Return the names the top arm has in registries; an unknown prefix is part of the name."""
+    names = {
+        key: document[key].removeprefix(_MANIFEST) if key == "manifest_ref" else document[key]
+        for key in ("adapter_key", "manifest_ref")
+        if key in document
+    }
+    return [(join("", key), name) for key, name in names.items()]
 
 
 def seed_lists(case: Case) -> Iterator[Outcome]:

@@ -159,15 +159,20 @@ def holdout_counts(case: Case) -> Iterator[Outcome]:
             message = "more rows dropped than there were"
             yield Found("/holdout/dropped", message, f"at most {rows}", str(dropped))
     held_out = holdout.get("holdout_rows")
-    judged = [
-        m.totals["examples"] for m in all_measurements(case.results) if "examples" in m.totals
-    ]
+    judged = _tasks_judged(case.results)
     if held_out is not None and judged:
-        if max(judged) <= held_out:
+        if judged <= held_out:
             yield Held()
         else:
-            message = "fewer than the examples of an evaluation"
-            yield Found("/holdout/holdout_rows", message, f"{max(judged)} or more", str(held_out))
+            message = "fewer than the tasks of an evaluation"
+            yield Found("/holdout/holdout_rows", message, f"{judged} or more", str(held_out))
+
+
+def _tasks_judged(results: Results) -> int:
+    """Return the most tasks of an evaluation; totals serve where no lists are recorded."""
+    lists = [len(e.task_ids) for e in all_evaluations(results) if e.task_ids is not None]
+    totals = [m.totals["examples"] for m in all_measurements(results) if "examples" in m.totals]
+    return max(lists or totals, default=0)
 
 
 RULES = (

@@ -262,7 +262,8 @@ def _sums(measurement: Measurement, near: float) -> Iterator[tuple[str, list[flo
         (lists[name] for name in ("correct", "scores", "task_ids") if name in lists), None
     )
     if outcomes is not None:
-        yield "examples", [len(outcomes)], 0.0
+        # Some count tasks as examples, others the answers drawn.
+        yield "examples", [len(outcomes), sum(lists.get("samples", []))], 0.0
     if "truncated" in lists:
         yield "truncated_responses", [sum(lists["truncated"])], 0.0
     tokens = measurement.tokens_by_task

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 DOUBLE = 1e-12
 # A figure with more decimals than this was not rounded for print.
 MOST_PRINTED_DECIMALS = 6
-# Trailing zeros are lost in JSON: 0.5 may be 0.500, so fewer decimals are not taken as rounding.
-FEWEST_PRINTED_DECIMALS = 3
+# JSON drops trailing zeros, so 0.5 may be a 0.50: fewer decimals than this are not to be counted on.
+FEWEST_PRINTED_DECIMALS = 2
 
 
 def decimals(value: float) -> int:
@@ -27,6 +27,6 @@ def tolerance(peers: Iterable[float], scale: float) -> float:
     """
     most = max((decimals(value) for value in peers), default=0)
     exact = DOUBLE * max(scale, 1e-300)
-    if FEWEST_PRINTED_DECIMALS <= most <= MOST_PRINTED_DECIMALS:
-        return float(0.5 * 10.0**-most + exact)
-    return exact
+    if most > MOST_PRINTED_DECIMALS:
+        return exact
+    return float(0.5 * 10.0 ** -max(most, FEWEST_PRINTED_DECIMALS) + exact)
