@@ -66,11 +66,11 @@ def _detail(block: Mapping[str, Any]) -> str:
 
 
 def baseline_mismatch(case: Case) -> Iterator[Outcome]:
-    """One evaluation of the base differs where all others are the same to the token.
+    """One evaluation of the base differs where the others are the same to the token.
 
     Why
-        The others show that the evaluation repeats itself exactly; this one was made with another
-        model or other settings, or was edited.
+        The others show that the evaluation repeats itself exactly, in all runs or at each seed;
+        this one was made with another model or other settings, or was edited.
     Fix
         Evaluate the base again in that run, or find out what was different.
     Bad
@@ -78,17 +78,30 @@ def baseline_mismatch(case: Case) -> Iterator[Outcome]:
     Good
         2619 tokens in all six
     """
-    blocks = [(join(r.pointer, "baseline"), r.baseline) for r in case.results.runs if r.baseline]
-    kinds = Counter(same_key(block) for _, block in blocks)
-    if len(blocks) < 2:
-        yield Skipped("no two runs evaluated the base")
-        return
-    count = max(kinds.values())
-    tokens = all("generated_tokens" in block for _, block in blocks)
-    if 2 * count > len(blocks) and tokens:
-        yield from block_agreement(blocks, "of the base,")
+    blocks = [(join(r.pointer, "baseline"), r) for r in case.results.runs if r.baseline]
+    counted = all("generated_tokens" in run.baseline for _, run in blocks)
+    by_seed: dict[int, list[Block]] = {}
+    for pointer, run in blocks:
+        if run.seed is not None:
+            by_seed.setdefault(run.seed, []).append((pointer, run.baseline))
+    every = [(pointer, run.baseline) for pointer, run in blocks]
+    shared = [group for group in by_seed.values() if len(group) > 1]
+    if len(every) < 2 or not counted:
+        yield Skipped("no two runs evaluated the base and counted the tokens")
+    elif _mostly_one([every]):
+        yield from block_agreement(every, "of the base,")
+    elif _mostly_one(shared):
+        for group in shared:
+            yield from block_agreement(group, "of the base at one seed,")
     else:
-        yield Skipped("the evaluations of the base vary, or do not count tokens")
+        yield Skipped("the evaluations of the base vary from run to run")
+
+
+def _mostly_one(groups: list[list[Block]]) -> bool:
+    """Whether over half of the blocks are the usual one of their group."""
+    kinds = [Counter(same_key(block) for _, block in group) for group in groups]
+    usual = sum(max(kind.values()) for kind in kinds if max(kind.values()) > 1)
+    return 2 * usual > sum(len(group) for group in groups)
 
 
 RULES = (

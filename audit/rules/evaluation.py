@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from audit.finding import Severity
 from audit.pointer import join
+from audit.results import Results
 from audit.rules.agreement import Stated, agreement
 from audit.rules.measurements import Measurement, all_evaluations, all_measurements
 from audit.rules.rounding import tolerance
@@ -128,22 +129,73 @@ def evaluation_set(case: Case) -> Iterator[Outcome]:
     Good
         "examples": 8 in every run and in the baseline
     """
-    stated: dict[str, list[Stated]] = {"the number of examples": []}
-    for measurement in all_measurements(case.results):
+    stated = _stated_sets(case.results)
+    for what, places in stated.items():
+        yield from agreement(places, what)
+    if not any(len(places) > 1 for places in stated.values()):
+        yield Skipped("no two evaluations say on what they were made")
+
+
+def _stated_sets(results: Results) -> dict[str, list[Stated]]:
+    stated: dict[str, list[Stated]] = {}
+    for measurement in all_measurements(results):
         if "examples" in measurement.totals:
-            pointer = join(measurement.pointer, "examples")
-            stated["the number of examples"].append((pointer, measurement.totals["examples"]))
-    for evaluation in all_evaluations(case.results):
+            place = (join(measurement.pointer, "examples"), measurement.totals["examples"])
+            stated.setdefault("the number of examples", []).append(place)
+    for evaluation in all_evaluations(results):
         own = evaluation.pointer.endswith("/evaluation")
         group = "" if own else f" of {evaluation.benchmark}, {evaluation.metric},"
         for key in ("benchmark", "metric", "split") if own else ("split",):
             if key in evaluation.document:
                 place = (join(evaluation.pointer, key), evaluation.document[key])
                 stated.setdefault(f"the {key}{group}", []).append(place)
-    for what, places in stated.items():
-        yield from agreement(places, what)
+    return stated
+
+
+def benchmark_sets(case: Case) -> Iterator[Outcome]:
+    """A benchmark was evaluated in some runs and not in others.
+
+    Why
+        A benchmark that is shown only where it went well is selection.
+    Fix
+        Evaluate every run of every arm on the same benchmarks.
+    Bad
+        a run with evaluations on "addition" alone, the others on "addition" and "subtraction"
+    Good
+        the same benchmarks and metrics in every run
+    """
+    stated: list[Stated] = []
+    for run in case.results.runs:
+        if run.finished and run.evaluations:
+            named = sorted(f"{e.benchmark}: {e.metric}" for e in run.evaluations)
+            stated.append((run.pointer, named))
+    yield from agreement(stated, "the list of benchmarks")
+    if len(stated) < 2:
+        yield Skipped("no two runs name their benchmarks")
+
+
+def checkpoint_choice(case: Case) -> Iterator[Outcome]:
+    """Runs were evaluated at different steps, or their checkpoints chosen on different splits.
+
+    Why
+        Choosing a checkpoint for one arm and taking the last of the other favours the first.
+    Fix
+        Fix the step beforehand, or choose in all arms by one rule on one split.
+    Bad
+        "checkpoint_step": 40 in one arm, 60 in the other
+    Good
+        the same checkpoint_step and selected_on in every run
+    """
+    stated: dict[str, list[Stated]] = {"checkpoint_step": [], "selected_on": []}
+    for run in case.results.runs:
+        for evaluation in run.evaluations:
+            for key, places in stated.items():
+                if key in evaluation.document:
+                    places.append((join(evaluation.pointer, key), evaluation.document[key]))
+    for key, places in stated.items():
+        yield from agreement(places, key)
     if not any(len(places) > 1 for places in stated.values()):
-        yield Skipped("no two evaluations say on what they were made")
+        yield Skipped("no two evaluations say which checkpoint they were made with")
 
 
 def checkpoint_step(case: Case) -> Iterator[Outcome]:
@@ -182,4 +234,6 @@ RULES = (
     Rule("EVAL003", "token-bounds", Severity.ERROR, token_bounds),
     Rule("EVAL004", "evaluation-set", Severity.ERROR, evaluation_set),
     Rule("EVAL005", "checkpoint-step", Severity.ERROR, checkpoint_step),
+    Rule("EVAL006", "benchmark-sets", Severity.WARNING, benchmark_sets),
+    Rule("EVAL007", "checkpoint-choice", Severity.WARNING, checkpoint_choice),
 )

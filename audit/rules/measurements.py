@@ -91,6 +91,11 @@ def all_evaluations(results: Results) -> Iterator[Evaluation]:
     """Yield every evaluation with outcomes task by task, or room for them."""
     for run in results.runs:
         yield from run.evaluations
+    yield from base_evaluations(results)
+
+
+def base_evaluations(results: Results) -> Iterator[Evaluation]:
+    """Yield the base's evaluations on every benchmark."""
     for index, entry in enumerate(results.items("base_evaluations")):
         pointer = join("/base_evaluations", index)
         first = primary(entry, pointer)

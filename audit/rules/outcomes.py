@@ -9,7 +9,7 @@ from typing import Any
 from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Evaluation
-from audit.rules.agreement import shown
+from audit.rules.agreement import Stated, agreement, shown
 from audit.rules.measurements import Measurement, all_evaluations, all_measurements
 from audit.rules.rounding import DOUBLE, decimals, tolerance
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
@@ -181,6 +181,65 @@ def _odd_tasks(evaluation: Evaluation, tasks: frozenset[str], usual: frozenset[s
     )
 
 
+def _by_task(case: Case, name: str, what: str) -> Iterator[Outcome]:
+    """Hold one list's entry of each task against the other evaluations of the benchmark."""
+    groups: dict[tuple[str | None, str], list[Evaluation]] = {}
+    for evaluation in all_evaluations(case.results):
+        if evaluation.task_ids is not None and name in evaluation.document:
+            metric = "" if name == "clusters" else evaluation.metric
+            groups.setdefault((evaluation.benchmark, metric), []).append(evaluation)
+    compared = [members for members in groups.values() if len(members) > 1]
+    for members in compared:
+        yield from _entries_agree(members, name, what)
+    if not compared:
+        yield Skipped(f"no two evaluations of named tasks record {name}")
+
+
+def _entries_agree(members: list[Evaluation], name: str, what: str) -> Iterator[Outcome]:
+    first = members[0].document
+    keys = ("task_ids", name)
+    if all(m.document[key] == first[key] for m in members[1:] for key in keys):
+        yield Held(len(first[name]))  # the usual case, at the speed of comparing lists
+        return
+    stated: dict[str, list[Stated]] = {}
+    for evaluation in members:
+        ids, entries = evaluation.task_ids or (), evaluation.document[name]
+        for index, (task, entry) in enumerate(zip(ids, entries, strict=False)):
+            stated.setdefault(task, []).append((join(evaluation.pointer, name, index), entry))
+    for task, places in stated.items():
+        yield from agreement(places, f"{what} {task}")
+
+
+def task_clusters(case: Case) -> Iterator[Outcome]:
+    """A task belongs to different clusters in different evaluations.
+
+    Why
+        Tasks of one cluster are not independent; with clusters mixed up the interval is too narrow.
+    Fix
+        Derive the cluster from the task, once.
+    Bad
+        gsm8k/1 in cluster "a" in one run, in "b" in the others
+    Good
+        one cluster per task
+    """
+    return _by_task(case, "clusters", "the cluster of")
+
+
+def unequal_samples(case: Case) -> Iterator[Outcome]:
+    """A task was sampled more often in one evaluation than in the others.
+
+    Why
+        Sampling until a task is solved, or dropping failed samples, raises a score.
+    Fix
+        Draw the same number of answers for a task everywhere; count failed draws as errored.
+    Bad
+        4 samples of a task in five runs, 3 in the sixth
+    Good
+        4 samples of every task in every run
+    """
+    return _by_task(case, "samples", "the number of samples of")
+
+
 def score_scale(case: Case) -> Iterator[Outcome]:
     """A score lies outside its metric's scale.
 
@@ -309,4 +368,6 @@ RULES = (
     Rule("TASK005", "score-scale", Severity.ERROR, score_scale),
     Rule("TASK006", "totals-of-outcomes", Severity.ERROR, totals_of_outcomes),
     Rule("TASK007", "per-task-outcomes-missing", Severity.WARNING, outcomes_missing),
+    Rule("TASK008", "task-clusters", Severity.ERROR, task_clusters),
+    Rule("TASK009", "unequal-samples", Severity.WARNING, unequal_samples),
 )

@@ -8,8 +8,9 @@ from typing import Any
 from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Arm, Evaluation, Results, Run
-from audit.rules.agreement import block_agreement, same_key, shown
+from audit.rules.agreement import block_agreement, leaves, same_key, shown
 from audit.rules.comparison import opponents, seeds
+from audit.rules.measurements import base_evaluations
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 
@@ -110,6 +111,7 @@ def unmatched_protocol(case: Case) -> Iterator[Outcome]:
 def _against(results: Results, top: Arm, arm: Arm) -> Iterator[Outcome]:
     yield from _settings(results, top, arm)
     yield from _decoding(top, arm)
+    yield from _environments(top, arm)
     yield from _starts(top, arm)
     yield from _seed_sets(top, arm)
 
@@ -137,10 +139,26 @@ def _found(pointer: str, what: str, top: Arm, expected: Any, actual: Any) -> Fou
     return Found(pointer, f"{what} differs from that of {top.name}", shown(expected), shown(actual))
 
 
+def _environments(top: Arm, arm: Arm) -> Iterator[Outcome]:
+    """Compare the environment and the log of the first run of each arm."""
+    for key in ("environment", "telemetry"):
+        ours, theirs = (next((r for r in a.runs if key in r.document), None) for a in (top, arm))
+        if ours is None or theirs is None:
+            continue
+        expected, actual = dict(leaves(ours.document[key])), dict(leaves(theirs.document[key]))
+        for path in [path for path in expected if path in actual]:
+            if same_key(expected[path]) == same_key(actual[path]):
+                yield Held()
+            else:
+                what = f"{key} {'.'.join(map(str, path))}"
+                place = join(theirs.pointer, key, *path)
+                yield _found(place, what, top, expected[path], actual[path])
+
+
 def _decoding(top: Arm, arm: Arm) -> Iterator[Outcome]:
     """Compare the decoding of the first evaluation of each benchmark; its seed may differ."""
     ours, theirs = _conditions(top), _conditions(arm)
-    for benchmark in ours.keys() & theirs.keys():
+    for benchmark in [name for name in ours if name in theirs]:
         expected, actual = ours[benchmark].condition, theirs[benchmark].condition
         for name in dict.fromkeys([*expected, *actual]):
             if name == "seed":
@@ -153,12 +171,12 @@ def _decoding(top: Arm, arm: Arm) -> Iterator[Outcome]:
                 yield _found(pointer, name, top, expected.get(name), actual.get(name))
 
 
-def _conditions(arm: Arm) -> dict[str | None, Evaluation]:
-    found: dict[str | None, Evaluation] = {}
+def _conditions(arm: Arm) -> dict[tuple[str | None, str], Evaluation]:
+    found: dict[tuple[str | None, str], Evaluation] = {}
     for run in arm.finished:
         for evaluation in run.evaluations:
             if evaluation.condition:
-                found.setdefault(evaluation.benchmark, evaluation)
+                found.setdefault((evaluation.benchmark, evaluation.metric), evaluation)
     return found
 
 
@@ -186,6 +204,50 @@ def _seed_sets(top: Arm, arm: Arm) -> Iterator[Outcome]:
     else:
         pointer = join(arm.pointer, "seed_results")
         yield _found(pointer, "the set of seeds", top, sorted(ours), sorted(theirs))
+
+
+def settings_vary(case: Case) -> Iterator[Outcome]:
+    """Runs of one arm differ in software, device, logging or decoding.
+
+    Why
+        Such differences add to the spread between seeds or hide in it.
+    Fix
+        Make all runs of an arm in one environment and evaluate them alike; the sampling seed of an
+        evaluation may differ.
+    Bad
+        "packages": {"torch": "2.12.0"} in one run of an arm, "2.13.0" in the others
+    Good
+        one environment, one telemetry block and one condition in all runs
+    """
+    compared = False
+    for arm in case.results.arms:
+        for outcome in _varying(arm):
+            compared = True
+            yield outcome
+    base = [(e.pointer, e) for e in base_evaluations(case.results)]
+    top = [(e.pointer, e) for run in case.results.arms[0].runs for e in run.evaluations]
+    if base:
+        yield from _conditions_vary([*top, *base], "the base and the top arm")
+    if not compared:
+        yield Skipped("no arm has two runs that record their environment or decoding")
+
+
+def _varying(arm: Arm) -> Iterator[Outcome]:
+    for key in ("environment", "telemetry"):
+        blocks = [(join(r.pointer, key), r.document[key]) for r in arm.runs if key in r.document]
+        yield from block_agreement(blocks, f"in {arm.name}, {key}")
+    evaluations = [(e.pointer, e) for run in arm.runs for e in run.evaluations]
+    yield from _conditions_vary(evaluations, arm.name)
+
+
+def _conditions_vary(evaluations: list[tuple[str, Evaluation]], where: str) -> Iterator[Outcome]:
+    groups: dict[tuple[str | None, str], list[tuple[str, Mapping[str, Any]]]] = {}
+    for pointer, evaluation in evaluations:
+        condition = {k: v for k, v in evaluation.condition.items() if k != "seed"}
+        key = (evaluation.benchmark, evaluation.metric)
+        groups.setdefault(key, []).append((join(pointer, "condition"), condition))
+    for (benchmark, _), blocks in groups.items():
+        yield from block_agreement(blocks, f"in {where}, condition on {benchmark or 'the tasks'},")
 
 
 def change_without_effect(case: Case) -> Iterator[Outcome]:
@@ -223,4 +285,5 @@ RULES = (
     Rule("PROTO002", "undeclared-change", Severity.INFO, undeclared_change),
     Rule("PROTO003", "unmatched-protocol", Severity.WARNING, unmatched_protocol),
     Rule("PROTO004", "change-without-effect", Severity.WARNING, change_without_effect),
+    Rule("PROTO005", "settings-vary", Severity.WARNING, settings_vary),
 )

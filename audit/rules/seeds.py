@@ -233,6 +233,31 @@ def unlabelled_runs(case: Case) -> Iterator[Outcome]:
             yield Found(join(bare[0].pointer, "seed"), message)
 
 
+def duplicate_run_id(case: Case) -> Iterator[Outcome]:
+    """Two runs have one run_id.
+
+    Why
+        One of them is a copy, or was filed under another's name.
+    Fix
+        Give every run the id of the job that made it.
+    Bad
+        "run_id": "job-17" in two runs
+    Good
+        "run_id": "job-17" and "job-18"
+    """
+    first: dict[str, str] = {}
+    for run in case.results.runs:
+        if run.run_id is None:
+            continue
+        if run.run_id in first:
+            message = f"{first[run.run_id]} has this run_id too"
+            yield Found(join(run.pointer, "run_id"), message, "an id of its own", run.run_id)
+        first.setdefault(run.run_id, run.pointer)
+    yield Held(len(first))
+    if not first:
+        yield Skipped("no run has a run_id")
+
+
 RULES = (
     Rule("SEED002", "duplicate-seed", Severity.ERROR, duplicate_seed),
     Rule("SEED003", "identical-runs", Severity.ERROR, identical_runs),
@@ -240,4 +265,5 @@ RULES = (
     Rule("SEED005", "seeds-not-listed", Severity.ERROR, seeds_not_listed),
     Rule("SEED006", "failed-runs", Severity.WARNING, failed_runs),
     Rule("SEED007", "unlabelled-runs", Severity.INFO, unlabelled_runs),
+    Rule("SEED008", "duplicate-run-id", Severity.ERROR, duplicate_run_id),
 )
