@@ -83,12 +83,12 @@ def _by_seed(arm: Arm, metric: str) -> dict[int, float]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+    return math.fsum(value / len(values) for value in values)  # the sum itself may overflow
 
 
 def _sd(values: Sequence[float], ddof: int) -> float:
     mean = _mean(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - ddof))
+    return math.hypot(*(value - mean for value in values)) / math.sqrt(len(values) - ddof)
 
 
 def _checkable(case: Case, part: str) -> Iterator[_Aggregate | Skipped]:
