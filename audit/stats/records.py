@@ -96,6 +96,11 @@ class SeedDelta:
     fixed_pivot: Pivot = field(repr=False)
     raw_pivot: Pivot = field(repr=False)
 
+    @property
+    def u(self) -> float:
+        """Variance of delta from training and evaluation, the tasks being these."""
+        return float(self.fixed_pivot.variance)
+
     def at(self, level: float) -> SeedDelta:
         """Return the same comparison at another confidence level."""
         return replace(
@@ -132,6 +137,11 @@ class BaseDelta:
     base_samples: int
     fixed_pivot: Pivot = field(repr=False)
     raw_pivot: Pivot = field(repr=False)
+
+    @property
+    def u(self) -> float:
+        """Variance of delta, the tasks being these."""
+        return float(self.fixed_pivot.variance)
 
     def at(self, level: float) -> BaseDelta:
         """Return the same comparison at another confidence level."""
