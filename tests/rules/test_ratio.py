@@ -101,7 +101,19 @@ def test_two_fine_log_ratios_are_no_oddity() -> None:
         {f"{audits}/{index}/max_abs_log_ratio": 0.2 + 2**-26 for index in (0, 1)},
     )
     assert places(document, "RATIO009") == set()
-    assert reasons(document, "RATIO009") == {"several are finer"}
+
+
+@pytest.mark.parametrize(("ratios", "found"), [(60, True), (30, False)])
+def test_a_sharp_end_of_the_grid_is_needed_above_the_common_step(ratios: int, found: bool) -> None:
+    audits = [{"max_abs_log_ratio": 0.25 + 2**-20} for _ in range(ratios)]
+    step = {"updates": [{}, {"response_audits": audits}]}
+    document = patched(gppo(), {"/seed_results": [], "/controls": {}})
+    run = {"seed": 1, "method_metrics": {"accuracy": 0.5}, "training": [step]}
+    document = patched(document, {"/seed_results": [run]})
+    pointer = RUN + "/training/0/updates/1/response_audits/7/max_abs_log_ratio"
+    edited = patched(document, {pointer: 0.25 + 2**-22})
+    assert places(document, "RATIO009") == set()
+    assert places(edited, "RATIO009") == ({pointer} if found else set())
 
 
 def test_a_loss_of_another_type_is_not_held_to_the_mean_advantage() -> None:
