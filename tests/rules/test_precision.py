@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from audit.rules.float32 import odd_places, smallest_denominator, to_float32
 
 RUN = "/seed_results/0"
-FIRST = RUN + "/training/1/updates/0"
 LATER = RUN + "/training/1/updates/1"
 CONTROL = "/controls/grpo-control/seed_results/0/training/1/updates/1"
 

@@ -9,7 +9,6 @@ from audit.rules.float32 import to_float32
 
 RUN = "/seed_results/0"
 FIRST = RUN + "/training/1/updates/0"
-LATER = RUN + "/training/1/updates/1"
 CONTROL = "/controls/grpo-control/seed_results/0/training/1/updates/1"
 
 
