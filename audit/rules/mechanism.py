@@ -20,6 +20,8 @@ class _Activity(NamedTuple):
     """What tells of an arm's clip: in all, after the first update of a batch, and where it fired.
 
     ``unit`` says what was counted: response audits, or updates where the log only sums them up.
+    Where gated fractions are logged they decide: a token outside the bounds whose gradient was
+    not stopped is no act of the clip.
     """
 
     unit: str
@@ -96,7 +98,8 @@ def _of_audits(arm: ArmLog) -> _Activity:
             later += known
             first_later = first_later or update.pointer
         for index in range(update.first, update.end):
-            fired += bool(fractions[index] or gated[index])
+            stopped = gated[index]
+            fired += bool(fractions[index] if stopped is None else stopped)
     return _Activity("response audits", total, later, fired, first_later)
 
 
