@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from audit.rules import (
+    advantages,
     aggregates,
     baseline,
+    bounds,
     compute,
     confounds,
     contract,
+    contract,
     evaluation,
+    execution,
     flags,
     identity,
     leakage,
+    mechanism,
     outcomes,
     protocol,
     provenance,
+    ratio,
+    reading,
     reading,
     seeds,
+    start,
+    steps,
 )
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 CATALOGUE: tuple[Rule, ...] = (
     *reading.RULES,
     *contract.RULES,
+    *steps.RULES,
+    *advantages.RULES,
+    *ratio.RULES,
+    *bounds.RULES,
+    *start.RULES,
+    *mechanism.RULES,
+    *execution.RULES,
     *aggregates.RULES,
     *evaluation.RULES,
     *outcomes.RULES,
