@@ -127,7 +127,7 @@ def _tokens(run: Run) -> int | None:
     return None if count is None else int(count)
 
 
-def leakage_flags(case: Case) -> Iterator[Outcome]:
+def stated_leakage(case: Case) -> Iterator[Outcome]:
     """An arm's statement on leakage is not that of its runs.
 
     Why
@@ -244,6 +244,6 @@ RULES = (
     Rule("EXEC003", "gradient-steps", Severity.ERROR, gradient_steps),
     Rule("EXEC004", "rejected-groups", Severity.ERROR, rejected_groups),
     Rule("EXEC005", "training-tokens-of-runs", Severity.ERROR, generated_tokens),
-    Rule("EXEC006", "leakage-flags", Severity.ERROR, leakage_flags),
+    Rule("EXEC006", "stated-leakage", Severity.ERROR, stated_leakage),
     Rule("EXEC007", "parameters-changed", Severity.ERROR, parameters_changed),
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from audit.finding import Severity
 from audit.pointer import join
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
-from audit.rules.steps import flat_groups
+from audit.rules.sampling import flat_groups
 from audit.rules.telemetry import ArmLog, RunLog
 
 _HALF = 0.5
@@ -67,7 +67,7 @@ def _in_words(top: _Activity, logs: tuple[ArmLog, ...]) -> str:
         )
     text = (
         f"the method's clip fired in 0 of the {top.later} response audits that could have shown "
-        f"it ({top.audits} in all)"
+        f"it (0 of {top.audits} in all)"
     )
     others = [(log.arm.name, _activity(log)) for log in logs[1:]]
     told = [f"that of {name} in {a.fired} of {a.later}" for name, a in others if a.later]
