@@ -4,11 +4,11 @@ import statistics
 from typing import Any
 
 import pytest
+from cases import full, gppo, patched, places, reasons
 from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.rules.rounding import decimals
-from tests.cases import full, gppo, patched, places, reasons
 
 BASES = {"gppo": gppo, "full": full}
 AT = "/aggregate_metrics"

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from cases import full, gppo, outcomes, patched, places, reasons
+
 from audit.rules import Found
-from tests.cases import full, gppo, outcomes, patched, places, reasons
 
 RUN = "/seed_results/1/baseline"
 OTHER = "/controls/grpo-control/seed_results/1/baseline"

@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import full, gppo, outcomes, patched, places, reasons
 
 from audit.rules import Found
-from tests.cases import full, gppo, outcomes, patched, places, reasons
 
 ARM = "/controls/grpo-control"
 TOKENS = "sampling/generated_training_tokens_including_rejected_groups"

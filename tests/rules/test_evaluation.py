@@ -4,10 +4,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from cases import full, gppo, patched, places, reasons
 from hypothesis import given
 from hypothesis import strategies as st
-
-from tests.cases import full, gppo, patched, places, reasons
 
 BASES = {"gppo": gppo, "full": full}
 RUN = "/seed_results/0"

@@ -3,8 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from tests.cases import gppo, patched, places, reasons
+from cases import gppo, patched, places, reasons
 
 CLAIM = {"metric": "accuracy", "arm": "method", "against": "grpo-control", "direction": "gain"}
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import full, gppo, outcomes, patched, places, reasons
 
 from audit.finding import Severity
 from audit.rules import Found
-from tests.cases import full, gppo, outcomes, patched, places, reasons
 
 BASES = {"gppo": gppo, "full": full}
 RUN = "/seed_results/1"

@@ -3,8 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from tests.cases import full, gppo, patched, places, reasons
+from cases import full, gppo, patched, places, reasons
 
 BASES = {"gppo": gppo, "full": full}
 RUN = "/seed_results/0"

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import full, gppo, outcomes, patched, places, reasons
 
 from audit.finding import Severity
 from audit.partition import DataFile, read_data
 from audit.reading import Source
 from audit.rules import Found
 from audit.rules.provenance import fingerprint
-from tests.cases import full, gppo, outcomes, patched, places, reasons
 
 HASH = "0" * 64
 AT = "/dataset"

@@ -4,10 +4,10 @@ import copy
 from typing import Any
 
 import pytest
+from cases import full, gppo, outcomes, patched, places, reasons
 
 from audit.finding import Severity
 from audit.rules import Found
-from tests.cases import full, gppo, outcomes, patched, places, reasons
 
 BASES = {"gppo": gppo, "full": full}
 GRPO = "/controls/grpo-control/seed_results"

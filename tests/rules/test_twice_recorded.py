@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from cases import full, gppo, patched, severity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,7 +31,6 @@ from audit.rules import (
     provenance,
     seeds,
 )
-from tests.cases import full, gppo, patched, severity
 
 FAMILIES = (
     aggregates,
