@@ -94,7 +94,7 @@ def _exceeding(
 ) -> Iterator[Outcome]:
     held = 0
     for index, (count, taken, drawn) in enumerate(zip(counts, right, samples, strict=False)):
-        if count + taken <= drawn:
+        if not count or count + taken <= drawn:
             held += 1
         else:
             room = f"at most {max(drawn - taken, 0)} of {drawn} samples"
