@@ -24,7 +24,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from studies import Cell, SimulatedStudy, simulate
+from audit.simulation import Cell, SimulatedStudy, simulate
 
 STUDIES = 2000
 FOREIGN_STUDIES = {30: 100, 120: 60}

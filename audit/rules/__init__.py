@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from audit.rules import contract, reading
+from audit.rules import claims, contract, printed, reading, replication
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 CATALOGUE: tuple[Rule, ...] = (
     *reading.RULES,
     *contract.RULES,
+    *claims.RULES,
+    *printed.RULES,
+    *replication.RULES,
 )
 
 __all__ = ["CATALOGUE", "Case", "Found", "Held", "Outcome", "Rule", "Skipped", "find_rule"]
