@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.rules import claims, contract, printed, reading, replication
+from audit.rules import claims, contract, printed, reading, replication, required
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 CATALOGUE: tuple[Rule, ...] = (
@@ -11,6 +11,7 @@ CATALOGUE: tuple[Rule, ...] = (
     *claims.RULES,
     *printed.RULES,
     *replication.RULES,
+    *required.RULES,
 )
 
 __all__ = ["CATALOGUE", "Case", "Found", "Held", "Outcome", "Rule", "Skipped", "find_rule"]
