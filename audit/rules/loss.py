@@ -57,8 +57,11 @@ def _first_loss(arm: ArmLog) -> Iterator[Outcome]:
 def _advantages(arm: ArmLog, update: Update) -> list[float]:
     """Advantages of the responses in an update; empty where they cannot be told."""
     every: list[float] = update.step_document.get("advantages") or []
-    if arm.sequences is None:
-        return every if update.end - update.first in (0, len(every)) else []
+    if update.end - update.first in (0, len(every)):
+        return every
+    # Below level full the audits may be some of the responses that were trained on.
+    if arm.sequences is None or not update.log.full:
+        return []
     present = arm.sequences[update.first : update.end]
     known = [number for number in present if number is not None and number < len(every)]
     return [every[number] for number in known] if len(known) == len(present) else []
@@ -80,7 +83,7 @@ def loss_lattice(case: Case) -> Iterator[Outcome]:
     Good
         "loss": 0.0015807896852493286
     """
-    return each_arm(case, _loss_lattice)
+    return each_arm(case, _loss_lattice, audited=True)
 
 
 def _loss_lattice(arm: ArmLog) -> Iterator[Outcome]:

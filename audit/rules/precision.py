@@ -43,7 +43,7 @@ def single_precision(case: Case) -> Iterator[Outcome]:
     Good
         "gradient_l2_norm": 0.27938181161880493
     """
-    return each_arm(case, _single_precision)
+    return each_arm(case, _single_precision, audited=True)
 
 
 def _single_precision(arm: ArmLog) -> Iterator[Outcome]:
@@ -112,7 +112,7 @@ def log_ratio_in_region(case: Case) -> Iterator[Outcome]:
     Good
         "max_abs_log_ratio": 0.3750729560852051
     """
-    return each_arm(case, _log_ratio_in_region)
+    return each_arm(case, _log_ratio_in_region, audited=True)
 
 
 def _log_ratio_in_region(arm: ArmLog) -> Iterator[Outcome]:

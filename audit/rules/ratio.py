@@ -28,7 +28,7 @@ def ratio_one_at_first(case: Case) -> Iterator[Outcome]:
     Good
         "inner_update": 1 with "max_abs_log_ratio": 0.0, "clip_fraction": 0.0
     """
-    return each_arm(case, _ratio_one_at_first)
+    return each_arm(case, _ratio_one_at_first, audited=True)
 
 
 def _ratio_one_at_first(arm: ArmLog) -> Iterator[Outcome]:
@@ -64,7 +64,7 @@ def clip_fraction_quotient(case: Case) -> Iterator[Outcome]:
     Good
         "clip_fraction": 0.016949152573943138 (1/59)
     """
-    return each_arm(case, _clip_fraction_quotient)
+    return each_arm(case, _clip_fraction_quotient, audited=True)
 
 
 def _clip_fraction_quotient(arm: ArmLog) -> Iterator[Outcome]:
@@ -99,7 +99,7 @@ def clip_fraction_tokens(case: Case) -> Iterator[Outcome]:
     Good
         "tokens": 100, "clip_fraction": 0.02
     """
-    return each_arm(case, _clip_fraction_tokens)
+    return each_arm(case, _clip_fraction_tokens, audited=True)
 
 
 def _clip_fraction_tokens(arm: ArmLog) -> Iterator[Outcome]:
@@ -137,7 +137,7 @@ def gated_share(case: Case) -> Iterator[Outcome]:
     Good
         "clip_fraction": 0.02, "gated_clip_fraction": 0.01
     """
-    return each_arm(case, _gated_share)
+    return each_arm(case, _gated_share, audited=True)
 
 
 def _gated_share(arm: ArmLog) -> Iterator[Outcome]:

@@ -53,3 +53,12 @@ def test_a_first_update_of_some_responses_has_minus_their_mean_advantage() -> No
     document = patched(full(), {update + "/response_audits": audits, update + "/loss": loss})
     assert places(document, "LOSS001") == set()
     assert places(patched(document, {update + "/loss": 0.0}), "LOSS001") == {update + "/loss"}
+
+
+def test_a_sparse_log_does_not_tell_which_responses_were_trained_on() -> None:
+    update = "/seed_results/0/training/0/updates/0"
+    level = {"/seed_results/0/telemetry/level": "sparse"}
+    some = [f"{update}/response_audits/{index}" for index in range(7, 1, -1)]
+    document = patched(full(), level | {update + "/loss": 0.1}, some)
+    assert places(document, "LOSS001") == set()
+    assert places(patched(full(), {update + "/loss": 0.1}, some), "LOSS001") == {update + "/loss"}
