@@ -88,19 +88,17 @@ def _activity(arm: ArmLog) -> _Activity:
 
 def _of_audits(arm: ArmLog) -> _Activity:
     fractions, gated = arm.column("clip_fraction"), arm.column("gated_clip_fraction")
-    total = later = fired = 0
+    later = 0
     first_later = None
     for update in arm.updates:
-        size = update.end - update.first
-        known = size - fractions[update.first : update.end].count(None)
-        total += known
-        if update.place and known:
-            later += known
+        if update.place and update.first < update.end:
+            later += update.end - update.first
             first_later = first_later or update.pointer
-        for index in range(update.first, update.end):
-            stopped = gated[index]
-            fired += bool(fractions[index] if stopped is None else stopped)
-    return _Activity("response audits", total, later, fired, first_later)
+    if arm.known("gated_clip_fraction"):
+        pairs = zip(fractions, gated, strict=True)
+        fractions = [share if stopped is None else stopped for share, stopped in pairs]
+    fired = len(fractions) - fractions.count(0) - fractions.count(None)
+    return _Activity("response audits", arm.known("clip_fraction"), later, fired, first_later)
 
 
 def _of_updates(arm: ArmLog) -> _Activity:

@@ -74,7 +74,7 @@ def _float_columns(arm: ArmLog) -> Iterator[tuple[str, list[float], Callable[[in
     for name in _AUDIT_FLOATS:
         column = arm.column(name)
         kept: Sequence[int] = range(len(column))
-        if None in column:
+        if not arm.complete(name):
             kept = [index for index, value in enumerate(column) if value is not None]
             column = [column[index] for index in kept]
         yield name, column, partial(_audit_pointer, arm, name, kept)

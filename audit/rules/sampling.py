@@ -124,8 +124,10 @@ def _zero_groups_of_step(log: RunLog) -> Iterator[Outcome]:
     held = 0
     for place, step in enumerate(log.steps):
         recorded = step.get("zero_advantage_groups")
+        if recorded is None:
+            continue
         flat = flat_groups(step.get("rewards"), log.group_size)
-        if recorded is None or flat is None:
+        if flat is None:
             continue
         if recorded == flat:
             held += 1

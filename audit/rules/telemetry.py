@@ -119,19 +119,43 @@ class ArmLog:
         In the order of the file.
     audits : list of dict
         Response audits of all updates.
+    spans : list of (RunLog, int, int)
+        ``audits[first:end]`` are those of one run.
     """
 
     arm: Arm
     runs: list[RunLog] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
     audits: list[Mapping[str, Any]] = field(default_factory=list)
+    spans: list[tuple[RunLog, int, int]] = field(default_factory=list)
     _columns: dict[str, list[Any]] = field(default_factory=dict)
+    _known: dict[str, int] = field(default_factory=dict)
 
     def column(self, name: str) -> list[Any]:
         """Return one field of all audits, None where it is absent."""
         if name not in self._columns:
             self._columns[name] = [audit.get(name) for audit in self.audits]
         return self._columns[name]
+
+    def known(self, name: str) -> int:
+        """Return how many audits have the field."""
+        if name not in self._known:
+            column = self.column(name)
+            self._known[name] = len(column) - column.count(None)
+        return self._known[name]
+
+    def complete(self, name: str) -> bool:
+        """Whether every audit has the field."""
+        return self.known(name) == len(self.audits)
+
+    @cached_property
+    def of_first_updates(self) -> bytearray:
+        """One byte an audit, 1 where it is of the first update of a step."""
+        flags = bytearray(len(self.audits))
+        for update in self.updates:
+            if not update.place:
+                flags[update.first : update.end] = b"\x01" * (update.end - update.first)
+        return flags
 
     def update_of(self, index: int) -> Update:
         """Return the update that an audit belongs to."""
@@ -145,8 +169,7 @@ class ArmLog:
     @cached_property
     def sequences(self) -> list[int | None] | None:
         """Field ``sequence`` of all audits; None where no audit has it."""
-        column = self.column("sequence")
-        return None if column.count(None) == len(column) else column
+        return self.column("sequence") if self.known("sequence") else None
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -219,9 +242,11 @@ def _arm_log(arm: Arm) -> ArmLog:
             continue
         log = RunLog(run)
         result.runs.append(log)
+        start = len(audits)
         for index, step in enumerate(log.steps):
             for place, update in enumerate(step.get("updates") or ()):
                 first = len(audits)
                 audits += update.get("response_audits") or ()
                 updates.append(Update(log, index, place, update, first, len(audits)))
+        result.spans.append((log, start, len(audits)))
     return result
