@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -58,7 +57,7 @@ def _beyond(
 ) -> Iterator[tuple[int, float]]:
     """Yield place and value of the entries of a stretch that lie outside two limits."""
     values = [value for value in column[first:end] if value is not None]
-    if not values or (min(values) >= least and max(values) <= most):
+    if not values or (least <= min(values) and max(values) <= most):
         return
     for index in range(first, end):
         value = column[index]
@@ -148,8 +147,7 @@ def _region_named(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     for name, fixed in (("geometry", "tv"), ("topology", "mc")):
         column = arm.column(name)
-        counts = Counter(column)
-        counts.pop(None, None)
+        counts = {value: column.count(value) for value in set(column) - {None}}
         if not counts:
             yield Skipped(f"no audit names its {name}", arm.arm.pointer)
             continue
@@ -200,7 +198,8 @@ def _fixed_bounds(arm: ArmLog) -> Iterator[Outcome]:
             ("upper_mean", 1.0, 1 + region.high),
         ):
             column = arm.column(name)
-            held += end - first - column[first:end].count(None)
+            known = arm.complete(name)
+            held += end - first - (0 if known else column[first:end].count(None))
             noise = _MEAN_NOISE * max(1.0, most)
             for index, value in _beyond(column, first, end, least - noise, most + noise):
                 held -= 1
@@ -239,11 +238,11 @@ def _clipping_explained(arm: ArmLog) -> Iterator[Outcome]:
     fractions, ratios = arm.column("clip_fraction"), arm.column("max_abs_log_ratio")
     for region, first, end in _regions(arm):
         inside, outside = _edges(region)
-        pairs = list(zip(fractions[first:end], ratios[first:end], strict=True))
-        held += sum(1 for pair in pairs if None not in pair)
-        for index, (fraction, ratio) in enumerate(pairs, first):
+        for index in range(first, end):
+            fraction, ratio = fractions[index], ratios[index]
             if ratio is None or fraction is None:
                 continue
+            held += 1
             if fraction:
                 if ratio >= inside:
                     continue

@@ -33,7 +33,7 @@ def odd_places(values: Sequence[float]) -> list[int] | None:
 
 
 def _all_float32(values: Sequence[float]) -> bool:
-    """Whether no value has a bit that float32 lacks; False in doubt (zeros apart, |v| < 2^-111).
+    """Whether no value has a bit that float32 lacks; False in doubt: beyond 1e33 or below 1e-33.
 
     A double is eight bytes, here the lowest first: float32 leaves the low 29 bits at zero, and the
     top byte holds the sign and seven bits of the exponent.

@@ -97,7 +97,7 @@ def _of_audits(arm: ArmLog) -> _Activity:
     if arm.known("gated_clip_fraction"):
         pairs = zip(fractions, gated, strict=True)
         fractions = [share if stopped is None else stopped for share, stopped in pairs]
-    fired = len(fractions) - fractions.count(0) - fractions.count(None)
+    fired = sum(map(bool, fractions))
     return _Activity("response audits", arm.known("clip_fraction"), later, fired, first_later)
 
 

@@ -36,9 +36,11 @@ def _ratio_one_at_first(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     limits = {"max_abs_log_ratio": _SAME_POLICY, "clip_fraction": 0.0, "gated_clip_fraction": 0.0}
     for name, limit in limits.items():
+        if not arm.known(name):
+            continue
         column = arm.column(name)
         values = list(compress(column, arm.of_first_updates))
-        held += len(values) - values.count(None)
+        held += len(values) - (0 if arm.complete(name) else values.count(None))
         for index, value in enumerate(column) if any(values) else ():
             if value and value > limit and arm.of_first_updates[index]:
                 held -= 1

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from audit.pointer import join
@@ -32,28 +33,28 @@ class RunLog:
 
     run: Run
 
-    @property
+    @cached_property
     def steps(self) -> list[dict[str, Any]]:
         """Entries of ``training``."""
         return self.run.training
 
-    @property
+    @cached_property
     def full(self) -> bool:
         """Whether every step and response is recorded."""
         return (self.run.telemetry.get("level") or "full") == "full"
 
-    @property
+    @cached_property
     def groups(self) -> int:
         """Groups trained on in a step."""
         return int(self.run.telemetry.get("groups_per_step") or 1)
 
-    @property
+    @cached_property
     def group_size(self) -> int | None:
         """Responses in a group; None where the file does not say."""
         size = self.run.telemetry.get("responses_per_group") or self.run.protocol.get("group")
         return None if size is None else int(size)
 
-    @property
+    @cached_property
     def rejects(self) -> bool:
         """Whether groups without variance were rejected before training."""
         return (self.run.telemetry.get("zero_groups") or "rejected") == "rejected"
@@ -134,14 +135,18 @@ class ArmLog:
     def column(self, name: str) -> list[Any]:
         """Return one field of all audits, None where it is absent."""
         if name not in self._columns:
-            self._columns[name] = [audit.get(name) for audit in self.audits]
+            try:  # twice as fast, and most logs have every field everywhere
+                column = list(map(itemgetter(name), self.audits))
+                self._known[name] = len(column)
+            except KeyError:
+                column = [audit.get(name) for audit in self.audits]
+                self._known[name] = len(column) - column.count(None)
+            self._columns[name] = column
         return self._columns[name]
 
     def known(self, name: str) -> int:
         """Return how many audits have the field."""
-        if name not in self._known:
-            column = self.column(name)
-            self._known[name] = len(column) - column.count(None)
+        self.column(name)
         return self._known[name]
 
     def complete(self, name: str) -> bool:
