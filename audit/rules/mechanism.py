@@ -11,7 +11,6 @@ from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 from audit.rules.sampling import flat_groups
 from audit.rules.telemetry import ArmLog, RunLog
 
-_HALF = 0.5
 # The mean clip fraction of an update, where its responses are not audited one by one.
 _CLIP_METRIC = "audit/clip_fraction"
 
@@ -131,7 +130,7 @@ def zero_variance_groups(case: Case) -> Iterator[Outcome]:
         share = shares[arm.arm.name]
         if share is None:
             yield Skipped("neither rewards nor sampling count such groups", arm.arm.pointer)
-        elif share[0] < _HALF * share[1]:
+        elif 2 * share[0] < share[1]:
             yield Held()
         else:
             yield Found(
@@ -155,7 +154,7 @@ def _zero_of_run(log: RunLog) -> tuple[int, int] | None:
     trained = len(log.steps) * log.groups
     drawn = (sampling.get("tasks_attempted") if log.rejects else None) or trained
     if recorded is not None and recorded <= drawn:
-        return recorded, drawn
+        return int(recorded), int(drawn)
     flat = [
         step.get("zero_advantage_groups", flat_groups(step.get("rewards"), log.group_size))
         for step in log.steps

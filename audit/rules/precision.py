@@ -133,7 +133,7 @@ def _log_ratio_in_region(arm: ArmLog) -> Iterator[Outcome]:
             if not value or value < edges[0] or clipped[index] != 0:
                 continue
             exponent = _FIRST_LEVEL + bisect_right(edges, value) - 24
-            if math.ldexp(value, -exponent).is_integer():
+            if value % 2.0**exponent == 0:
                 held += 1
                 continue
             message = "finer than float32 log-probabilities differ in this region"

@@ -214,8 +214,8 @@ def _token_range(log: RunLog) -> tuple[int | None, int | None]:
     attempted, limit = log.run.sampling.get("tasks_attempted"), log.run.protocol.get("max_tokens")
     if attempted is None or log.group_size is None:
         return audited, None
-    responses = int(attempted * log.group_size)
-    return max(responses, audited or 0), None if limit is None else responses * limit
+    responses = int(attempted) * log.group_size
+    return max(responses, audited or 0), None if limit is None else responses * int(limit)
 
 
 def _audited_tokens(log: RunLog) -> int | None:
