@@ -8,11 +8,12 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.cli.formats import FORMATS, Style, render
-from audit.cli.outcomes import Outcomes, collect
+from audit.cli.outcomes import Outcomes, collect, read_file
 from audit.cli.safe import inert, visible
 from audit.errors import UsageError
 from audit.policy import Policy, find_policy
@@ -77,7 +78,7 @@ def main(options: argparse.Namespace) -> int:
         own = with_options(policy.for_path(results.name), options)
         return verify(results, options.data, artifacts=options.artifacts, claims=claims, policy=own)
 
-    outcomes = collect(options.paths, check)
+    outcomes = collect(options.paths, partial(read_file, check=check))
     report_unreadable(outcomes)
     publish(render(options.format, outcomes, style_for(options)), options.output)
     return outcomes.exit_status
