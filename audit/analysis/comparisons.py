@@ -405,8 +405,6 @@ def _favoured(direction: str | None, higher_is_better: bool) -> tuple[str, ...]:
 def _score_numbers(
     control: Side, treatment: Side, measure: Measure, settings: Settings
 ) -> Numbers | Refusal:
-    from audit.stats import score_delta
-
     scores = [_scores(side) for side in (control, treatment)]
     answers = answers_behind((*control.runs, *treatment.runs))
     if measure.span is None:
@@ -417,6 +415,8 @@ def _score_numbers(
     on_unit = [[_on_unit(value, measure) for value in values] for values in scores]
     if any(not 0 <= value <= 1 for values in on_unit for value in values):
         return Refusal("unknown-scale", f"a score of {measure.name} lies outside its scale")
+    from audit.stats import score_delta
+
     try:
         result = score_delta(*map(_printed, on_unit), tasks=answers, level=settings.level)
     except InsufficientData as error:
