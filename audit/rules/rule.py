@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from audit.analysis import Analysis
     from audit.claims import Claim
     from audit.partition import DataFile
+    from audit.rules.telemetry import ArmLog
 
 _SECTIONS = ("Why", "Fix", "Bad", "Good")
 
@@ -82,6 +83,13 @@ class Case:
 
         return analyse(self.results, policy=self.policy, claims=self.claims)
 
+    @cached_property
+    def logs(self) -> tuple[ArmLog, ...]:
+        """The training logs of every arm, flattened when a rule first asks."""
+        from audit.rules.telemetry import read_logs
+
+        return read_logs(self.results)
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -109,6 +117,11 @@ class Rule:
         for heading, body in zip(pieces[1::2], pieces[2::2], strict=True):
             page[heading] = inspect.cleandoc("\n" + body).strip()
         return page
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph of the statement."""
+        return _joined(self._page["Statement"].partition("\n\n")[0])
 
     @property
     def statement(self) -> str:

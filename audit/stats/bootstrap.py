@@ -36,6 +36,10 @@ def exact_bootstrap(
     level : float
         Confidence level.
 
+    Returns
+    -------
+    BootstrapDistribution
+
     Raises
     ------
     InsufficientData
@@ -76,6 +80,10 @@ def exact_bootstrap_counts(
         Answers drawn for each cell; a tuple gives (control, treatment).
     kind, level
         As for `exact_bootstrap`.
+
+    Returns
+    -------
+    BootstrapDistribution
     """
     samples_c, samples_t = split_samples(samples)
     arm_c = outcomes(control, samples_c, "control")

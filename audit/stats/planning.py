@@ -54,6 +54,10 @@ def power(
     level : float
         Confidence level of the interval.
 
+    Returns
+    -------
+    float
+
     Raises
     ------
     InsufficientData

@@ -29,6 +29,10 @@ def sign_flip_p_value(differences: ArrayLike | Sequence[object]) -> float:
     differences : sequence of numbers, shape (n,)
         Differences of pairs, put on a lattice as `audit.stats.lattice.lattice` says.
 
+    Returns
+    -------
+    float
+
     Raises
     ------
     InsufficientData
@@ -66,6 +70,10 @@ def seed_permutation_p_value(
     ----------
     control_means, treatment_means : sequence of numbers, shape (seeds,)
         Score of each training run.
+
+    Returns
+    -------
+    float
 
     Raises
     ------

@@ -56,6 +56,10 @@ def two_level_bootstrap(
     level : float
         Confidence level.
 
+    Returns
+    -------
+    BootstrapDistribution
+
     Raises
     ------
     InsufficientData
@@ -115,6 +119,10 @@ def two_level_sd(
 ) -> float:
     """Return the standard deviation of `two_level_bootstrap` at any number of seeds.
 
+    Parameters are those of `two_level_bootstrap`.
+
+    Notes
+    -----
     sqrt(var_s(D_s.) / S + var_t(D_.t) / T + mean(R^2) / (S T)) with ddof 0 and R what rows and
     columns leave of D; unpaired, the first and the last term are sums over the arms.
     """

@@ -169,6 +169,17 @@ def test_the_closed_form_of_the_two_level_sd_is_that_of_its_distribution(
     assert result.mean == pytest.approx(mean, abs=1e-12)
 
 
+@settings(max_examples=30)
+@given(st.integers(2, 3), st.integers(2, 6), st.integers(0, 2**32 - 1), st.booleans())
+def test_swapping_the_arms_mirrors_two_levels(
+    seeds: int, tasks: int, seed: int, paired: bool
+) -> None:
+    a, b = np.random.default_rng(seed).integers(0, 4, (2, seeds, tasks))
+    one = two_level_bootstrap(a, b, samples=3, paired=paired)
+    two = two_level_bootstrap(b[::-1, ::-1], a[::-1, ::-1], samples=3, paired=paired)
+    assert (one.low, one.high, one.sd, one.mean) == (-two.high, -two.low, two.sd, -two.mean)
+
+
 def test_values_off_any_lattice_are_rounded_and_marked() -> None:
     d = np.random.default_rng(0).normal(size=50)
     result = exact_bootstrap(d)
