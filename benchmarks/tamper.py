@@ -251,7 +251,8 @@ def table(
     lines = [
         "# Tamper study",
         "",
-        f"File: `{name}` of the gppo-framework study{', with its training data' if with_data else ''}. "
+        f"File: `{name}` of the gppo-framework study"
+        f"{', with its training data' if with_data else ''}. "
         "Command: `python benchmarks/tamper.py`.",
         "",
         "Crude: whole number + 1, float * 1.07 + 0.003, flag flipped, one hex digit or letter "
