@@ -158,7 +158,8 @@ class Comparison:
         if self.standing is None:
             return NotMeasured("needs two training runs an arm")
         if self.kind == "per-task" and self.aligned is not None:
-            return design_of_tasks(self.aligned.complete().by_cluster(), level)
+            tasks = self.aligned.complete().by_cluster()
+            return design_of_tasks(tasks, level, new_tasks=self.settings.target == "tasks")
         if not isinstance(self.standing.result, ScoreDelta):
             return NotMeasured("no test was made")
         scores = [
@@ -202,7 +203,7 @@ class Comparison:
             low, high = standing.improvement("benchmark", self.settings.level)
             if low > 0 or high < 0:
                 yield "benchmark-only " + ("gain" if low > 0 else "loss")
-        if min(side for side in self.trained_runs) == 2:
+        if min(self.trained_runs) == 2 or self.kind == "base":
             yield "provisional"
         if found.word != "flat":
             if self.below_floor:

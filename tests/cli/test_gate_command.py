@@ -141,3 +141,22 @@ def test_the_shipped_adaptive_clip_study_passes_and_its_claims_do_not(
     shutil.copy(root / "tests" / "data" / "results" / "adaptive-clip-claimed.json", claimed)
     assert main(["gate", str(claimed)]) == 1
     assert "3 claims, 3 refused" in capsys.readouterr().out
+
+
+def test_the_report_names_missing_and_errored_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = Cell("arms", 120, (5, 5), (0.0, 0.0), delta=0.2)
+    document = simulate(cell, cell.generator()).document()
+    first = document["seed_results"][0]["evaluation"]
+    first["correct"][3] = first["samples"][3] = 0
+    errored = [0] * 120
+    second = document["seed_results"][1]["evaluation"]
+    second["correct"][5], errored[5] = 1, 2
+    second["errored"] = errored
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    main(["verify", str(path)])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "missing 1 outcome (0.1%), the first of task 3 in recipe 0; dropped: gain" in out
+    assert "errored answers counted as wrong above; left out: gain" in out
