@@ -242,8 +242,9 @@ def _cleaned(value: Any, here: str, defects: list[Defect]) -> Any:
         return None
     if isinstance(value, dict):
         if isinstance(value, _DuplicateKeys):
-            for key in value.repeated:
-                defects.append(Defect("duplicate-key", join(here, key), _printable(key)))
+            defects.extend(
+                Defect("duplicate-key", join(here, key), _printable(key)) for key in value.repeated
+            )
         return dict(_cleaned_members(value, here, defects))
     if isinstance(value, list):
         return [_cleaned(item, join(here, index), defects) for index, item in enumerate(value)]
@@ -258,7 +259,7 @@ def _cleaned_members(
 ) -> Iterator[tuple[str, Any]]:
     for key, member in value.items():
         if _SURROGATE.search(key):
-            key = _SURROGATE.sub("\ufffd", key)  # noqa: PLW2901 - the cleaned key is the key
+            key = _SURROGATE.sub("\ufffd", key)
             defects.append(Defect("unpaired-surrogate", join(here, key), key))
         yield key, _cleaned(member, join(here, key), defects)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import os
 import traceback
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from audit.finding import Finding, NotChecked, Severity, Waiver
 from audit.pointer import locate, natural_key
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 # More findings of one rule than a person reads; the rest are counted in a last one.
 MOST_PER_RULE = 100
+
+# The id of the finding that stands for a check that raised.
+BUG = "BUG001"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,7 @@ def verify(
     rules = [rule for rule in CATALOGUE if policy.runs(rule.id, rule.slug)]
     for rule in rules:
         tally.run(rule, case)
+    analysis = None if results.sound is None else tally.guarded(lambda: case.analysis)
     findings = _placed(results, _waived(tally.findings, policy.waivers))
     fails = {"error": Severity.ERROR, "warning": Severity.WARNING}[policy.fail_on]
     refused = any(f.severity >= fails and f.waiver is None for f in findings)
@@ -102,7 +109,7 @@ def verify(
         findings=findings,
         not_checked=tuple(tally.not_checked),
         held=tally.held,
-        analysis=case.analysis if results.sound is not None and not tally.raised else None,
+        analysis=analysis,
         exit_status=3 if tally.raised else int(refused),
         policy=policy,
     )
@@ -135,27 +142,36 @@ class _Tally:
         self.held = 0
         self.raised = False
 
-    def run(self, rule: Rule, case: Case) -> None:
-        found = 0
-        last = ""
+    def guarded(self, compute: Callable[[], T]) -> T | None:
+        """Return what ``compute`` gives; a bug in it must not hide the rest, nor pass."""
         try:
-            for outcome in _outcomes(rule, case):
-                if isinstance(outcome, Held):
-                    self.held += outcome.count
-                elif isinstance(outcome, Skipped):
-                    self._skip(rule, outcome)
-                else:
-                    found += 1
-                    last = outcome.pointer
-                    if found <= MOST_PER_RULE:
-                        self.findings.append(_finding(rule, outcome))
-        except Exception as error:  # a bug in a rule must not hide the others, nor pass
+            return compute()
+        except Exception as error:
             self.raised = True
-            self.findings.append(_bug(rule, error))
-        if found > MOST_PER_RULE:
-            rest = found - MOST_PER_RULE
-            more = Found(last, f"and {rest} more like this, the last one here")
-            self.findings.append(_finding(rule, more))
+            self.findings.append(_bug(error))
+            return None
+
+    def run(self, rule: Rule, case: Case) -> None:
+        first: list[Found] = []
+        rest: deque[Found] = deque(maxlen=1)
+        count = self.guarded(lambda: self._listen(rule, case, first, rest)) or 0
+        if rest and count:
+            message = f"and {count - MOST_PER_RULE} more like this, the last one here"
+            first.append(replace(rest[0], message=message))
+        self.findings += [_finding(rule, one) for one in first]
+
+    def _listen(self, rule: Rule, case: Case, first: list[Found], rest: deque[Found]) -> int:
+        """Sort what a rule says; a flood of findings is counted, not kept."""
+        count = 0
+        for outcome in _outcomes(rule, case):
+            if isinstance(outcome, Held):
+                self.held += outcome.count
+            elif isinstance(outcome, Skipped):
+                self._skip(rule, outcome)
+            else:
+                count += 1
+                (first if count <= MOST_PER_RULE else rest).append(outcome)
+        return count
 
     def _skip(self, rule: Rule, outcome: Skipped) -> None:
         entry = NotChecked(rule.id, rule.slug, outcome.reason, outcome.pointer)
@@ -185,15 +201,15 @@ def _finding(rule: Rule, found: Found) -> Finding:
     )
 
 
-def _bug(rule: Rule, error: Exception) -> Finding:
+def _bug(error: Exception) -> Finding:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
     return Finding(
-        rule=rule.id,
-        slug=rule.slug,
+        rule=BUG,
+        slug="audit-failed",
         severity=Severity.ERROR,
         pointer="",
-        message=f"the rule itself failed: {type(error).__name__}: {str(error)[:120]} ({place})",
+        message=f"a check itself failed: {type(error).__name__}: {str(error)[:120]} ({place})",
         why="This is a bug in audit, not in the file; the gate fails closed.",
         fix="Please report it with the file, if you may share it.",
     )
@@ -231,5 +247,6 @@ def _placed(results: Results, findings: list[Finding]) -> tuple[Finding, ...]:
             replace(f, line=places[f.pointer][0], column=places[f.pointer][1]) for f in findings
         ]
     order = {rule.id: index for index, rule in enumerate(CATALOGUE)}
+    order[BUG] = -1
     findings.sort(key=lambda f: (-f.severity, order[f.rule], natural_key(f.pointer), f.message))
     return tuple(findings)

@@ -39,27 +39,25 @@ def sound_part(document: Any, faulty: Iterable[str]) -> dict[str, Any] | None:
     if not isinstance(document, dict):
         return None
     pointers = list(faulty)
+    sound: dict[str, Any] | None = document
     for _ in range(_ROUNDS):
-        if not pointers:
-            return document
         for pointer in pointers:
-            pruned = _without(document, parts(pointer))
-            if pruned is None:
-                return None
-            document = pruned
-        pointers = [fault.pointer for fault in schema_faults(document)]
-    return None if pointers else document
+            sound = None if sound is None else _without(sound, parts(pointer))
+        if sound is None or not pointers:
+            return sound
+        pointers = [fault.pointer for fault in schema_faults(sound)]
+    return None if pointers else sound
 
 
 def _without(document: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any] | None:
     """Copy the containers along ``path`` and drop the innermost object member on it."""
     containers: list[Any] = [document]
     for token in path:
-        here = containers[-1]
-        if isinstance(here, dict) and token in here:
-            containers.append(here[token])
-        elif isinstance(here, list) and token.isdigit() and int(token) < len(here):
-            containers.append(here[int(token)])
+        inner = containers[-1]
+        if isinstance(inner, dict) and token in inner:
+            containers.append(inner[token])
+        elif isinstance(inner, list) and token.isdigit() and int(token) < len(inner):
+            containers.append(inner[int(token)])
         else:
             break
     depth = min(len(containers), len(path))
@@ -68,7 +66,7 @@ def _without(document: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any] 
     if depth == 0:
         return None
     root = dict(document)
-    here = root
+    here: Any = root
     for token in path[: depth - 1]:
         key: Any = token if isinstance(here, dict) else int(token)
         child = here[key]

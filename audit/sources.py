@@ -53,7 +53,7 @@ def _targets(path: str) -> Iterator[Target]:
     elif os.path.lexists(path) or not glob.has_magic(path):
         yield Target(path, named=True)
     else:
-        matches = sorted(glob.glob(path, recursive=True))
+        matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
         if not matches:
             raise InputError("no file matches this pattern", path=path)
         for match in matches:

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from audit import __version__
+from audit.cli.safe import shortened, visible
 from audit.errors import AuditError
 
 # name -> (module with configure(parser) and main(options) -> int, one line of help)
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(import_module(COMMANDS[options.command][0]).main(options))
     except AuditError as error:
-        print(f"audit: {error}", file=sys.stderr)
+        print(f"audit: {visible(str(error))}", file=sys.stderr)
         return error.exit_status
     except MemoryError:
         print("audit: not enough memory for this input", file=sys.stderr)
@@ -94,7 +95,8 @@ def run() -> NoReturn:
         if os.environ.get("AUDIT_DEBUG"):
             traceback.print_exc()
         print(
-            f"audit: internal error, please report it: {type(error).__name__}: {error}"[:500],
+            "audit: internal error, please report it:",
+            shortened(f"{type(error).__name__}: {error}", 400),
             "(AUDIT_DEBUG=1 shows where)",
             file=sys.stderr,
         )

@@ -66,16 +66,16 @@ def large_integer(case: Case) -> Iterator[Outcome]:
 
 
 def unpaired_surrogate(case: Case) -> Iterator[Outcome]:
-    """A string holds half of a surrogate pair, which no UTF-8 text can carry.
+    r"""A string holds half of a surrogate pair, which no UTF-8 text can carry.
 
     Why
         The string cannot be printed, hashed or written again as it is.
     Fix
         Escape the text with a JSON library instead of cutting it by UTF-16 units.
     Bad
-        "run_id": "\\\\ud83d"
+        "run_id": "\ud83d"
     Good
-        "run_id": "\\\\ud83d\\\\ude00"
+        "run_id": "\ud83d\ude00"
     """
     return _defects(case, "unpaired-surrogate", "an unpaired surrogate", "valid Unicode text")
 

@@ -113,17 +113,17 @@ class Rule:
     @property
     def statement(self) -> str:
         """What is wrong when the rule speaks."""
-        return self._page["Statement"]
+        return _joined(self._page["Statement"])
 
     @property
     def why(self) -> str:
         """Why it matters."""
-        return self._page.get("Why", "")
+        return _joined(self._page.get("Why", ""))
 
     @property
     def fix(self) -> str:
         """What to do about it."""
-        return self._page.get("Fix", "")
+        return _joined(self._page.get("Fix", ""))
 
     @property
     def bad(self) -> str:
@@ -134,3 +134,8 @@ class Rule:
     def good(self) -> str:
         """An example that passes."""
         return self._page.get("Good", "")
+
+
+def _joined(text: str) -> str:
+    """Return prose from a docstring as one line, whatever its indentation was."""
+    return " ".join(text.split())
