@@ -18,6 +18,7 @@ from audit.errors import AuditError
 # name -> (module with configure(parser) and main(options) -> int, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("audit.cli.verify", "check results files: contract, arithmetic, statistics"),
+    "import": ("audit.cli.import_", "another tool's output to a results file"),
     "rules": ("audit.cli.rules", "list the catalogue of rules"),
     "explain": ("audit.cli.explain", "print one rule's page"),
     "demo": ("audit.cli.demo", "the whole way on shipped data, in seconds"),

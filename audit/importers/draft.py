@@ -69,9 +69,8 @@ class DraftRun:
     @property
     def evaluated(self) -> bool:
         """Whether it holds an outcome, and not telemetry alone."""
-        return any(
-            key in self.document for key in ("evaluation", "evaluations", "method_metrics", "status")
-        )
+        outcomes = ("evaluation", "evaluations", "method_metrics", "accuracy", "status")
+        return any(key in self.document for key in outcomes)
 
 
 @dataclass(frozen=True, slots=True)

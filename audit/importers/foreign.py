@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit.errors import ImportRefused, InputError
-from audit.importers.notes import Notes
 from audit.reading import LARGEST_FILE_BYTES, Source, parse, read_source
 
 _ZSTANDARD = 93
@@ -55,12 +54,20 @@ class Archive:
 class Foreign:
     """One file: where it comes from, and what is in it.
 
-    ``content`` is a JSON value, or a :class:`JsonLines`, :class:`Table` or :class:`Archive`.
+    ``content`` is a JSON value, or a :class:`JsonLines`, :class:`Table` or :class:`Archive`;
+    ``unusable`` counts NaN, infinities and integers too large to hold that were taken out of it.
     """
 
     source: Source
     content: Any
-    notes: tuple[str, ...] = ()
+    unusable: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What reading it took out."""
+        if not self.unusable:
+            return ()
+        return (f"{self.name}: {self.unusable} values are no finite numbers and count as missing",)
 
     @property
     def name(self) -> str:
@@ -109,7 +116,6 @@ def _maybe_table(source: Source) -> Foreign:
 
 def _json(source: Source) -> Foreign:
     document, defects = parse(source)
-    notes = Notes()
     for defect in defects:
         if defect.kind == "duplicate-key":
             raise ImportRefused(
@@ -117,16 +123,15 @@ def _json(source: Source) -> Foreign:
                 path=source.name,
                 pointer=defect.pointer,
             )
-        notes.missing(f"{source.name} ({defect.kind})")
-    return Foreign(source, document, notes.lines)
+    unusable = sum(defect.kind in ("non-finite", "large-integer") for defect in defects)
+    return Foreign(source, document, unusable)
 
 
 def _json_lines(source: Source) -> Foreign:
-    parse_nothing = not source.data.strip()
-    if parse_nothing or source.data.startswith(b"version https://git-lfs"):
+    if not source.data.strip() or source.data.startswith(b"version https://git-lfs"):
         parse(source)
     rows: list[dict[str, Any]] = []
-    notes: list[str] = []
+    unusable = 0
     for number, line in enumerate(source.data.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -135,19 +140,12 @@ def _json_lines(source: Source) -> Foreign:
         except InputError as error:
             raise InputError(error.message, path=source.name, line=number) from None
         if not isinstance(read.content, dict):
-            raise InputError("a line of JSON Lines must be an object", path=source.name, line=number)
+            raise InputError(
+                "a line of JSON Lines must be an object", path=source.name, line=number
+            )
         rows.append(read.content)
-        notes += read.notes
-    return Foreign(source, JsonLines(tuple(rows)), _summed(notes))
-
-
-def _summed(notes: Sequence[str]) -> tuple[str, ...]:
-    """Add up equal notes of many lines, each of which begins with its count."""
-    total = Notes()
-    for note in notes:
-        count, _, what = note.partition(" missing ")
-        total.missing(what.partition(" in ")[2], int(count))
-    return total.lines
+        unusable += read.unusable
+    return Foreign(source, JsonLines(tuple(rows)), unusable)
 
 
 def _csv(source: Source) -> Table:
@@ -234,7 +232,9 @@ def _unpacked(source: Source, name: str) -> bytes:
     except (zipfile.BadZipFile, KeyError, EOFError, OSError, ValueError) as error:
         raise InputError(f"{name} cannot be unpacked: {error}", path=source.name) from None
     except NotImplementedError:
-        raise InputError(f"{name} is packed in a way zipfile cannot read", path=source.name) from None
+        raise InputError(
+            f"{name} is packed in a way zipfile cannot read", path=source.name
+        ) from None
 
 
 def _unpacked_zstandard(source: Source, member: zipfile.ZipInfo) -> bytes:
@@ -255,7 +255,9 @@ def _unpacked_zstandard(source: Source, member: zipfile.ZipInfo) -> bytes:
     try:
         unpacked = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
     except zstandard.ZstdError as error:
-        raise InputError(f"{member.filename} cannot be unpacked: {error}", path=source.name) from None
+        raise InputError(
+            f"{member.filename} cannot be unpacked: {error}", path=source.name
+        ) from None
     if len(unpacked) != member.file_size or zlib.crc32(unpacked) != member.CRC:
         raise InputError(f"{member.filename} is damaged", path=source.name)
     return bytes(unpacked)

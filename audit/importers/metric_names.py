@@ -11,20 +11,56 @@ ACCURACY = "accuracy"
 
 # Names of a mean of right (1) and wrong (0) answers, in lower case with _ for every separator.
 _ACCURACY_NAMES = frozenset(
-    "accuracy acc exact_match em pass_1 pass_at_1 correct is_correct passed is_pass pass "
-    "mean_accuracy success success_rate solve_rate pass_rate".split()
+    [
+        "accuracy",
+        "acc",
+        "exact_match",
+        "em",
+        "pass_1",
+        "pass_at_1",
+        "correct",
+        "is_correct",
+        "passed",
+        "is_pass",
+        "pass",
+        "mean_accuracy",
+        "success",
+        "success_rate",
+        "solve_rate",
+        "pass_rate",
+    ]
 )
 
 # Larger is worse. Whole words of the name, so that "glossary" is not a loss.
 _LOWER_IS_BETTER = frozenset(
-    "loss nll perplexity ppl bits_per_byte word_perplexity byte_perplexity wer cer ter brier "
-    "brier_score error error_rate mae mse rmse toxicity".split()
+    [
+        "loss",
+        "nll",
+        "perplexity",
+        "ppl",
+        "bits_per_byte",
+        "word_perplexity",
+        "byte_perplexity",
+        "wer",
+        "cer",
+        "ter",
+        "brier",
+        "brier_score",
+        "error",
+        "error_rate",
+        "mae",
+        "mse",
+        "rmse",
+        "toxicity",
+    ]
 )
 
-_FROM_ONE = frozenset("perplexity ppl word_perplexity byte_perplexity".split())
+_FROM_ONE = frozenset(["perplexity", "ppl", "word_perplexity", "byte_perplexity"])
 
 # Shares of something other than right answers: between 0 and 1, larger is better.
-_SHARES = re.compile(r"^(acc_norm|acc_mutual_info|acc_bytes|f1|mcc_share|maj_(at_)?\d+|pass_(at_)?\d+)$")
+_SHARES = re.compile(
+    r"^(acc_norm|acc_mutual_info|acc_bytes|f1|mcc_share|maj_(at_)?\d+|pass_(at_)?\d+)$"
+)
 
 _PASS_AT = re.compile(r"^pass(?:_at)?_(\d+)$")
 

@@ -103,7 +103,9 @@ def spread_note(values: Sequence[float], mean: float | None, std: float | None) 
         return None
     grain = half_last_digit(values)
     if mean is not None and abs(fmean(values) - mean) > grain + half_last_digit([mean]) + 1e-12:
-        return f"the printed mean {mean:g} is not that of the {len(values)} scores, {fmean(values):.6g}"
+        return (
+            f"the printed mean {mean:g} is not that of its {len(values)} runs, {fmean(values):.6g}"
+        )
     if std is None:
         return None
     allowed = half_last_digit([std]) + 2 * grain + 1e-12
@@ -114,7 +116,9 @@ def spread_note(values: Sequence[float], mean: float | None, std: float | None) 
             f"the printed deviation {std:g} divides by n; over n - 1 it is {stdev(values):.3g} "
             f"({len(values)} runs)"
         )
-    return f"the printed deviation {std:g} is not that of the {len(values)} scores, {stdev(values):.3g}"
+    return (
+        f"the printed deviation {std:g} is not that of its {len(values)} runs, {stdev(values):.3g}"
+    )
 
 
 def proportion_standard_error(share: float, examples: int) -> float:
@@ -122,7 +126,9 @@ def proportion_standard_error(share: float, examples: int) -> float:
     return math.sqrt(share * (1 - share) / (examples - 1))
 
 
-def standard_error_note(name: str, share: float, printed: float, examples: int | None) -> str | None:
+def standard_error_note(
+    name: str, share: float, printed: float, examples: int | None
+) -> str | None:
     """Return a sentence where a printed standard error cannot be that of the printed share.
 
     Fractional outcomes have a smaller error than zeros and ones, so only an error that is too
