@@ -181,11 +181,11 @@ class _Record:
             self.metrics[metric] = self._reading(entry, metric)
             block = outcomes.block(benchmark, metric, self.notes)
             return block | condition, {}
-        block = {"benchmark": benchmark, "metric": metric} | condition
+        name = metric if single else f"{benchmark}/{metric}"
+        block = {"benchmark": benchmark, "metric": name} | condition
         if score is None:
             self.notes.missing(f"the scores of {benchmark}")
             return block, {}
-        name = metric if single else f"{benchmark}/{metric}"
         self.metrics[name] = self._reading(entry, metric)
         figures: dict[str, Any] = {name: score}
         examples = self._examples(entry)

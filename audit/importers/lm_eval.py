@@ -300,10 +300,10 @@ class _Model:
         for name in sorted(self.tasks):
             task = self.tasks[name]
             for key, label in self._keys(task):
-                block = self._block(task, key, label)
-                blocks.append(block)
                 full = label if single else f"{name}/{key[0] if label == ACCURACY else label}"
-                self._describe(task, key, label if key in task.samples else full)
+                known = label if key in task.samples else full
+                blocks.append(self._block(task, key, known))
+                self._describe(task, key, known)
                 if key in task.scores and key not in task.samples:
                     scores[full] = task.scores[key]
                     if full == ACCURACY and task.examples:

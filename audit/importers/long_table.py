@@ -196,7 +196,7 @@ class _Reader:
             scores[name] = group.scores[benchmark, metric]
             self.metrics.add(name)
             if benchmark or metric != ACCURACY:
-                blocks.append(({"benchmark": benchmark} if benchmark else {}) | {"metric": metric})
+                blocks.append(({"benchmark": benchmark} if benchmark else {}) | {"metric": name})
             total = group.examples.get((benchmark, metric))
             if name == ACCURACY and total and on_lattice(scores[name], total):
                 scores["examples"] = total

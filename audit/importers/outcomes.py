@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from audit.errors import ImportRefused
-from audit.importers.metric_names import ACCURACY
+from audit.importers.metric_names import ACCURACY, reading_of
 from audit.importers.notes import Notes
 
 Task = str | int
@@ -86,10 +86,10 @@ class Outcomes:
     def block(self, benchmark: str | None, metric: str, notes: Notes) -> dict[str, Any]:
         """Return the evaluation block, tasks sorted by id.
 
-        Counts where every outcome of accuracy is 0 or 1, else the mean of each task's samples.
+        Counts where every outcome is right (1) or wrong (0), else the mean of each task's samples.
         Tasks without any outcome are left out unless they ended in errors.
         """
-        counted = metric == ACCURACY and self.binary
+        counted = self.binary and _right_or_wrong(metric)
         if self.lost:
             notes.missing(self._what, self.lost)
         tasks = [
@@ -127,6 +127,10 @@ class Outcomes:
             block["truncated"] = [self._truncated.get(task, 0) for task in tasks]
         if tasks and all(len(self._tokens.get(t, ())) >= len(self._values[t]) > 0 for t in tasks):
             block["mean_tokens"] = [_mean(self._tokens[task]) for task in tasks]
+
+
+def _right_or_wrong(metric: str) -> bool:
+    return reading_of(metric) == reading_of(ACCURACY)
 
 
 def _mean(values: list[float]) -> float:

@@ -93,7 +93,7 @@ def _arm_runs(
     note = spread_note(scores, mean, std)
     if note:
         notes.say(f"{arm}: {note}")
-    notes.say(f"{arm}: {len(scores)} runs of its per-seed list, which gives them no seed numbers")
+    notes.say(f"{arm}: a per-seed list of {len(scores)}, which gives them no seed numbers")
     for value in scores:
         score = (
             fraction_of_percent(value) if name == ACCURACY and options.scale == (0, 100) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -13,6 +13,16 @@ from audit.errors import ImportRefused, UsageError
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
 
+_RUN_KEYS = (
+    "run_id",
+    "status",
+    "failure",
+    "method_metrics",
+    "evaluation",
+    "evaluations",
+    "telemetry",
+    "training",
+)
 _CONTROL_WORDS = ("control", "baseline")
 
 
@@ -285,10 +295,11 @@ def _arms(
     for name in (*layout.controls, *layout.base, *([layout.method] if layout.method else [])):
         if name not in known:
             raise UsageError(f"no arm {name!r}; there are {', '.join(known)}")
-    base = [run for run in runs if run.draft.base or run.arm in layout.base]
+    untrained = {*layout.base, *_called_base(runs, layout, notes)}
+    base = [run for run in runs if run.draft.base or run.arm in untrained]
     trained: dict[str, list[_Run]] = {}
     for run in runs:
-        if not run.draft.base and run.arm not in layout.base:
+        if not run.draft.base and run.arm not in untrained:
             trained.setdefault(run.arm, []).append(run)
     if not trained:
         raise ImportRefused("no training run among the files, only the untrained model")
@@ -303,6 +314,17 @@ def _arms(
         roles.setdefault(others[0], "control")
     ordered = {name: _in_order(trained[name]) for name in [method, *others]}
     return _Arms(method, ordered, roles, base)
+
+
+def _called_base(runs: Sequence[_Run], layout: Layout, notes: dict[str, None]) -> Iterator[str]:
+    """Yield the arm called base: in a results file that name means the untrained model."""
+    named = {layout.method, *layout.controls, *layout.base}
+    arms = {run.arm for run in runs if not run.draft.base}
+    for arm in sorted(arms - named):
+        seeded = any(run.arm == arm and run.seed is not None for run in runs)
+        if arm.lower() == "base" and len(arms) > 1 and not seeded:
+            notes.setdefault(f"{arm} is taken as the untrained model (--control {arm} otherwise)")
+            yield arm
 
 
 def _method(
@@ -355,7 +377,9 @@ def _document(arms: _Arms, drafts: Sequence[Draft], layout: Layout) -> dict[str,
 
 
 def _block(run: _Run) -> dict[str, Any]:
-    return {"seed": run.seed, **run.draft.document}
+    document = run.draft.document
+    known = {key: document[key] for key in _RUN_KEYS if key in document}
+    return {"seed": run.seed} | known | document
 
 
 def _base(run: _Run) -> dict[str, Any]:

@@ -225,7 +225,7 @@ class _Recipe:
                 f"{name}: per_seed is labelled by the file's own list of seeds, in order"
             )
             return list(declared)
-        self.notes.say(f"{name}: {len(listed)} runs of per_seed, which gives them no seed numbers")
+        self.notes.say(f"{name}: per_seed lists {len(listed)}, which it gives no seed numbers")
         return [None] * len(listed)
 
     def _declared(self, name: str) -> int | list[int] | None:

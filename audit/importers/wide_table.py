@@ -177,7 +177,7 @@ class _Reader:
         if self.shape.kind == "lists":
             cells = _entries(row.get(self.shape.columns[0]))
             labels: list[int | str | None] = [None] * len(cells)
-            self.notes.say(f"arm {arm}: {len(cells)} runs of a list without seed numbers")
+            self.notes.say(f"arm {arm}: a list of {len(cells)}, which gives no seed numbers")
         else:
             cells = [row.get(column) for column in self.shape.columns]
             labels = [_label(column) for column in self.shape.columns]
