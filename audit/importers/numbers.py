@@ -75,8 +75,11 @@ def on_lattice(score: float, total: int) -> bool:
 
 
 def half_last_digit(values: Sequence[float]) -> float:
-    """Return half a unit of the last digit printed, the coarsest among the values."""
-    return max(0.5 * 10.0 ** -_decimals(value) for value in values)
+    """Return half a unit of the last digit values of one list are printed to.
+
+    The value with the most digits tells: JSON drops the zeros at the end of the others.
+    """
+    return 0.5 * 10.0 ** -max(_decimals(value) for value in values)
 
 
 def _decimals(value: float) -> int:

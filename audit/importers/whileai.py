@@ -251,29 +251,31 @@ class _Recipe:
         self, name: str, arm: Mapping[str, Any], score: float | None, scores: Sequence[float]
     ) -> None:
         """Tell a score that is one seed's from a mean of seeds, by the numbers alone."""
-        mean = number(arm.get("score_mean_over_seeds", arm.get("pooled_score")))
-        note = spread_note(scores, mean, number(arm.get("score_sd_over_seeds")))
+        printed = number(arm.get("score_mean_over_seeds", arm.get("pooled_score")))
+        note = spread_note(scores, printed, number(arm.get("score_sd_over_seeds")))
         if note:
             self.notes.say(f"{name}: {note}")
         if score is None or len(scores) < 2:
             return
         grain = half_last_digit(scores) + 1e-9
         matches = [i for i, value in enumerate(scores) if abs(value - score) <= grain]
-        if abs(fmean(scores) - score) <= grain and not any(
-            abs(scores[i] - score) < 1e-9 for i in matches
-        ):
+        mean = fmean(scores)
+        is_mean = abs(mean - score) <= grain
+        if is_mean and matches:
+            self.notes.say(f"{name}: its score is both per_seed/{matches[0]} and the mean of seeds")
+        elif is_mean:
             self.reported[name]["seeds"] = len(scores)
             self.notes.say(f"{name}: its score is the mean of {len(scores)} seeds")
         elif matches:
             self.reported[name]["seeds"] = 1
             self.notes.say(
                 f"{name}: its score and interval are those of one seed (per_seed/{matches[0]}), "
-                f"not of {len(scores)}; the mean is {fmean(scores):.6g}"
+                f"not of {len(scores)}; the mean is {mean:.6g}"
             )
         else:
             self.notes.say(
                 f"{name}: its score {score:g} is neither a seed's nor the mean of "
-                f"{len(scores)} seeds, {fmean(scores):.6g}"
+                f"{len(scores)} seeds, {mean:.6g}"
             )
 
     def _single(self, name: str, arm: dict[str, Any], score: float) -> DraftRun:
