@@ -213,7 +213,7 @@ def _suspects(node: _Node, value: Any) -> Iterator[tuple[str | int, Any, _Node]]
 def _note_unknown(
     node: _Node, value: Any, path: list[str | int], found: dict[tuple[int, str], str], limit: int
 ) -> None:
-    if isinstance(value, dict) and node.names_its_keys and not value.keys() <= node.members.keys():
+    if _has_unknown(node, value):
         for key in value:
             place = (id(node), key)
             if key not in node.members and place not in found and len(found) < limit:
@@ -221,14 +221,16 @@ def _note_unknown(
     if not node.nested:
         return
     for token, member, below in node.below(value):
-        if below.nested or (below.names_its_keys and _has_unknown(below, member)):
+        if below.nested or _has_unknown(below, member):
             path.append(token)
             _note_unknown(below, member, path, found, limit)
             path.pop()
 
 
 def _has_unknown(node: _Node, value: Any) -> bool:
-    return isinstance(value, dict) and not value.keys() <= node.members.keys()
+    return (
+        node.names_its_keys and isinstance(value, dict) and not value.keys() <= node.members.keys()
+    )
 
 
 def _described(

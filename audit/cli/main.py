@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from audit import __version__
-from audit.cli.safe import shortened, visible
+from audit.cli.safe import inert, shortened, visible
 from audit.errors import AuditError
 
 # name -> (module with configure(parser) and main(options) -> int, one line of help)
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(import_module(COMMANDS[options.command][0]).main(options))
     except AuditError as error:
-        print(f"audit: {visible(str(error))}", file=sys.stderr)
+        print(inert(f"audit: {visible(str(error))}"), file=sys.stderr)
         return error.exit_status
     except MemoryError:
         print("audit: not enough memory for this input", file=sys.stderr)

@@ -7,7 +7,6 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from audit.cli.formats.markdown import escaped
 from audit.errors import UsageError
 from audit.rules import CATALOGUE, Rule
 
@@ -76,16 +75,21 @@ def _page(rules: Sequence[Rule]) -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     for rule in rules:
         link = f"[{rule.id}](#{rule.id.lower()}-{rule.slug})"
-        yield f"| {link} | `{rule.slug}` | {rule.severity.label} | {escaped(rule.statement)} |"
+        yield f"| {link} | `{rule.slug}` | {rule.severity.label} | {_inline(rule.statement)} |"
     for rule in rules:
         yield from ("", f"## {rule.id} {rule.slug}", "")
-        yield from (f"Severity: {rule.severity.label}.", "", escaped(rule.statement))
+        yield from (f"Severity: {rule.severity.label}.", "", _inline(rule.statement))
         for heading, body in (("Why", rule.why), ("What to do", rule.fix)):
             if body:
-                yield from ("", f"**{heading}.** {escaped(body)}")
+                yield from ("", f"**{heading}.** {_inline(body)}")
         for heading, body in (("Speaks on", rule.bad), ("Passes", rule.good)):
             if body:
                 yield from ("", f"{heading}:", "", textwrap.indent(body, "    "))
+
+
+def _inline(text: str) -> str:
+    """Return prose of our own with the characters written out that would start markup."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 
 _FORMATS = {"text": _text, "json": _json, "markdown": _markdown}

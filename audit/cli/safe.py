@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
+
 
 def visible(text: str) -> str:
     r"""Return the text with everything that does not print written out as an escape.
@@ -21,6 +25,15 @@ def shortened(text: str, most: int) -> str:
         text = text[:most] + "…"
     text = visible(text)
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def inert(page: str) -> str:
+    r"""Return a page in which no line is a workflow command to a CI system that logs it.
+
+    GitHub obeys lines that begin with ``::`` and, like Azure, ``##[`` and ``##vso[`` anywhere;
+    the first character of each is written as its escape.
+    """
+    return _COMMAND.sub(lambda match: (match[1] or "") + _escaped(match[0][-1]), page)
 
 
 def _escaped(char: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from audit.cli.formats import FORMATS, Style, render
 from audit.cli.outcomes import Outcomes, collect
-from audit.cli.safe import visible
+from audit.cli.safe import inert, visible
 from audit.errors import UsageError
 from audit.policy import Policy, find_policy
 from audit.report import Report, today, verify
@@ -149,7 +149,7 @@ def report_unreadable(outcomes: Outcomes) -> None:
     """Print one line a file that could not be read, to stderr."""
     for file in outcomes.files:
         if file.error is not None:
-            print(f"audit: {visible(str(file.error))}", file=sys.stderr)
+            print(inert(f"audit: {visible(str(file.error))}"), file=sys.stderr)
 
 
 def style_for(options: argparse.Namespace) -> Style:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -41,15 +42,15 @@ _DOCUMENTS: tuple[tuple[str, Callable[[Any], bool]], ...] = (
 
 
 def _first_lines(source: Source) -> list[str]:
-    """Return the first two whole lines that are not blank."""
-    if len(source.data) > _HEAD_BYTES:
-        # The first line of JSON Lines may be long; two lines are all that is asked for.
-        end = source.data.find(b"\n", _HEAD_BYTES)
-        head = source.data if end < 0 else source.data[:end]
-    else:
-        head = source.data
-    lines = head.decode("utf-8-sig", "replace").splitlines()
-    return [line for line in lines if line.strip()][:2]
+    """Return the first two lines that are not blank."""
+    lines: list[str] = []
+    for line in io.BytesIO(source.data):
+        text = line.decode("utf-8-sig", "replace")
+        if text.strip():
+            lines.append(text)
+        if len(lines) == 2:
+            break
+    return lines
 
 
 def _json_lines(source: Source) -> bool:

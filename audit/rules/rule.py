@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from audit.analysis import Analysis
     from audit.claims import Claim
     from audit.partition import DataFile
+    from audit.rules.telemetry import ArmLog
 
 _SECTIONS = ("Why", "Fix", "Bad", "Good")
 
@@ -81,6 +82,13 @@ class Case:
         from audit.analysis import analyse
 
         return analyse(self.results, policy=self.policy, claims=self.claims)
+
+    @cached_property
+    def logs(self) -> tuple[ArmLog, ...]:
+        """The training logs of every arm, flattened when a rule first asks."""
+        from audit.rules.telemetry import read_logs
+
+        return read_logs(self.results)
 
 
 @dataclass(frozen=True)

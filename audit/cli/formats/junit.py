@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from audit.cli.formats import Style
 from audit.cli.formats.groups import comparison
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import shortened, visible
+from audit.cli.safe import inert, shortened, visible
 from audit.finding import Finding, Severity
-from audit.report import Report
+from audit.report import BUG, Report
 from audit.rules import CATALOGUE
 
 
@@ -27,7 +27,7 @@ def render(outcomes: Outcomes, style: Style) -> str:
     _tally(suites, suites.iter("testcase"))
     ET.indent(suites)
     body = ET.tostring(suites, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{inert(body)}\n'
 
 
 def _suite(file: FileOutcome) -> ET.Element:
@@ -41,6 +41,7 @@ def _suite(file: FileOutcome) -> ET.Element:
         properties = ET.SubElement(suite, "properties")
         ET.SubElement(properties, "property", name="sha256", value=file.report.sha256)
         suite.extend(_cases(file.report, name))
+        suite.extend(_bugs(file.report, name))
     _tally(suite, suite.iter("testcase"))
     return suite
 
@@ -66,6 +67,15 @@ def _cases(report: Report, classname: str) -> Iterable[ET.Element]:
             output = "\n\n".join(_lines(finding) for finding in rest)
             ET.SubElement(case, "system-out").text = output
         yield case
+
+
+def _bugs(report: Report, classname: str) -> Iterable[ET.Element]:
+    for finding in report.findings:
+        if finding.rule == BUG:
+            case = ET.Element("testcase", classname=classname, name=f"{BUG} {finding.slug}")
+            message = shortened(finding.message, 500)
+            ET.SubElement(case, "error", message=message).text = _lines(finding)
+            yield case
 
 
 def _lines(finding: Finding) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from audit.cli.formats import Style
 from audit.cli.formats.groups import Group, comparison, count, grouped
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import shortened, visible
+from audit.cli.safe import inert, shortened, visible
 from audit.finding import Severity
 from audit.report import Report
+
+if TYPE_CHECKING:
+    from audit.analysis import Analysis
 
 # A comment holds 65,536 characters; bytes are counted, with room for what a workflow adds.
 MOST_BYTES = 60_000
@@ -46,7 +50,7 @@ def render(outcomes: Outcomes, style: Style) -> str:
     if left:
         rest = f"{count(left, 'more line')} left out to stay below the limit of a comment"
         lines += ["", f"{rest}; `audit verify` prints them all."]
-    return "\n".join(lines) + "\n"
+    return inert("\n".join(lines) + "\n")
 
 
 def _lines(outcomes: Outcomes) -> Iterator[str]:
@@ -82,7 +86,7 @@ def _report(file: FileOutcome, report: Report) -> Iterator[str]:
     summary = escaped(shortened(file.summary, 300))
     yield ", ".join(filter(None, (summary, f"sha256 <code>{report.sha256[:12]}</code>")))
     if report.analysis is not None:
-        yield from _verdicts(report)
+        yield from _verdicts(report.analysis)
     groups = grouped(report.findings)
     if groups:
         yield ""
@@ -94,10 +98,12 @@ def _report(file: FileOutcome, report: Report) -> Iterator[str]:
     yield f"{held}, {len(report.not_checked)} not checked."
 
 
-def _verdicts(report: Report) -> Iterator[str]:
+def _verdicts(analysis: Analysis) -> Iterator[str]:
     from audit.cli.verdicts import verdict_lines
 
-    text = "\n".join(visible(line) for line in verdict_lines(report.analysis, 100)).strip("\n")
+    text = "\n".join(visible(line) for line in verdict_lines(analysis, 100)).strip("\n")
+    if not text:
+        return
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     yield ""
     yield f"<pre>\n{shown}\n</pre>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,12 +27,13 @@ def render(outcomes: Outcomes, style: Style) -> str:
         "semanticVersion": __version__,
         "rules": [_rule(rule) for rule in CATALOGUE],
     }
+    order = {rule.id: place for place, rule in enumerate(CATALOGUE)}
     run = {
         "tool": {"driver": driver},
         "invocations": [_invocation(outcomes)],
         "artifacts": [_artifact(file) for file in outcomes.files],
         "results": [
-            _result(finding, index, file.name)
+            _result(finding, index, file.name, order)
             for index, file in enumerate(outcomes.files)
             if file.report is not None
             for finding in file.report.findings
@@ -84,7 +84,7 @@ def _artifact_location(name: str, index: int) -> dict[str, Any]:
     return {"artifactLocation": {"uri": _uri(name), "index": index}}
 
 
-def _result(finding: Finding, index: int, name: str) -> dict[str, Any]:
+def _result(finding: Finding, index: int, name: str, order: dict[str, int]) -> dict[str, Any]:
     location: dict[str, Any] = {"physicalLocation": _artifact_location(name, index)}
     if finding.line is not None:
         region = {"startLine": finding.line, "startColumn": finding.column or 1}
@@ -98,9 +98,8 @@ def _result(finding: Finding, index: int, name: str) -> dict[str, Any]:
         "locations": [location],
         "partialFingerprints": {"ruleAndPointer/v1": _fingerprint(finding)},
     }
-    order = [rule.id for rule in CATALOGUE]
     if finding.rule in order:
-        result["ruleIndex"] = order.index(finding.rule)
+        result["ruleIndex"] = order[finding.rule]
     if finding.also:
         result["relatedLocations"] = [
             {"logicalLocations": [{"fullyQualifiedName": pointer}]} for pointer in finding.also
@@ -125,6 +124,5 @@ def _fingerprint(finding: Finding) -> str:
 def _uri(name: str) -> str:
     """Return a URI reference: relative names stay relative, so that a checkout anywhere fits."""
     path = Path(name)
-    if path.is_absolute():
-        return "file://" + quote(os.fsencode(path.as_posix()))
-    return quote(name.replace("\\", "/").encode("utf-8", "surrogateescape"))
+    quoted = quote(path.as_posix().encode("utf-8", "replace"))
+    return f"file://{quoted}" if path.is_absolute() else quoted

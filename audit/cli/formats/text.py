@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from audit.cli.formats import Style
 from audit.cli.formats.groups import Group, comparison, count, grouped
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import shortened, visible
+from audit.cli.safe import inert, shortened, visible
 from audit.finding import Finding, Severity
-from audit.report import Report
+from audit.report import BUG, Report
+
+if TYPE_CHECKING:
+    from audit.analysis import Analysis
 
 # Shown in full without -v: every error, then warnings up to so many rules in all.
 SHOWN = 3
@@ -28,7 +32,7 @@ def render(outcomes: Outcomes, style: Style) -> str:
     ending = "\n".join(_ending(outcomes, style))
     if ending:
         blocks.append(ending)
-    return "\n\n".join(blocks) + "\n" if blocks else ""
+    return inert("\n\n".join(blocks) + "\n") if blocks else ""
 
 
 def _paint(text: str, name: str, style: Style) -> str:
@@ -42,10 +46,9 @@ def _file(file: FileOutcome, style: Style) -> Iterator[str]:
     report = file.report
     yield from _header(file, report, style)
     if report.analysis is not None:
-        yield ""
-        yield from _verdicts(report, style)
+        yield from _verdicts(report.analysis, style)
     groups = grouped(report.findings)
-    shown = [group for group in groups if group in _chosen(groups, style)]
+    shown, hidden = _chosen(groups, style)
     for group in shown:
         yield ""
         yield from _group(group, style)
@@ -53,7 +56,7 @@ def _file(file: FileOutcome, style: Style) -> Iterator[str]:
         yield ""
         yield from _not_checked(report, style)
     yield ""
-    yield "  " + _last_line(report, [g for g in groups if g not in shown], bool(groups), style)
+    yield "  " + _last_line(report, hidden, bool(groups), style)
 
 
 def _header(file: FileOutcome, report: Report, style: Style) -> Iterator[str]:
@@ -69,21 +72,30 @@ def _header(file: FileOutcome, report: Report, style: Style) -> Iterator[str]:
     yield _paint(digest.rjust(style.width), "dim", style)
 
 
-def _verdicts(report: Report, style: Style) -> Iterator[str]:
+def _verdicts(analysis: Analysis, style: Style) -> Iterator[str]:
     from audit.cli.verdicts import verdict_lines
 
-    for line in verdict_lines(report.analysis, style.width - 2):
+    lines = verdict_lines(analysis, style.width - 2)
+    if lines:
+        yield ""
+    for line in lines:
         yield ("  " + visible(line)).rstrip()
 
 
-def _chosen(groups: tuple[Group, ...], style: Style) -> tuple[Group, ...]:
-    """Return the groups shown in full, worst first: waived ones and errors always."""
-    if style.verbose:
-        return groups
-    always = [g for g in groups if g.first.waiver or g.severity is Severity.ERROR]
-    warnings = [g for g in groups if g not in always and g.severity is Severity.WARNING]
-    errors = sum(g.first.waiver is None for g in always)
-    return (*always, *warnings[: max(SHOWN - errors, 0)])
+def _chosen(groups: tuple[Group, ...], style: Style) -> tuple[list[Group], list[Group]]:
+    """Return the groups shown in full and those only counted, each worst first."""
+    shown: list[Group] = []
+    hidden: list[Group] = []
+    room = SHOWN
+    for group in groups:
+        waived = group.first.waiver is not None
+        fits = group.severity is Severity.WARNING and room > 0
+        if style.verbose or waived or group.severity is Severity.ERROR or fits:
+            shown.append(group)
+            room -= not waived
+        else:
+            hidden.append(group)
+    return shown, hidden
 
 
 def _group(group: Group, style: Style) -> Iterator[str]:
@@ -102,7 +114,8 @@ def _group(group: Group, style: Style) -> Iterator[str]:
         yield from _wrapped(f"waived until {waiver.expires}: {visible(waiver.reason)}", style)
         return
     advice = " ".join(visible(part) for part in (finding.why, finding.fix) if part)
-    yield from _wrapped(advice, style, ending=f"audit explain {finding.rule}")
+    page = "" if finding.rule == BUG else f"audit explain {finding.rule}"
+    yield from _wrapped(advice, style, ending=page)
     if style.verbose:
         for other in group.findings:
             yield from _place(other, other is finding, style)
