@@ -83,6 +83,8 @@ class Draft:
         What wrote the files.
     runs : tuple of DraftRun
         In the order of the source.
+    study : str or None
+        What the source calls the whole.
     method : str or None
         The top arm, where the format fixes its name.
     roles : mapping
@@ -100,6 +102,7 @@ class Draft:
     tool: str | None
     version: str | None
     runs: tuple[DraftRun, ...]
+    study: str | None = None
     method: str | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     top: dict[str, Any] = field(default_factory=dict)

@@ -218,7 +218,7 @@ class _Log:
         condition = self._condition()
         errors = sum(block.get("errored", ()))
         if errors:
-            self.notes.say(f"{self.path}: {errors} samples ended in an error")
+            self.notes.say(f"{self.path}: {errors} samples ended in an error, and count as wrong")
         return block | ({"condition": condition} if condition else {})
 
     def _aggregate(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:

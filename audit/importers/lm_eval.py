@@ -55,6 +55,8 @@ def sniff(document: Any, name: str) -> bool:
         return bool(document) and _is_sample(document[0])
     if not isinstance(document, dict) or not isinstance(document.get("results"), dict):
         return False
+    if "config_general" in document:  # lighteval
+        return False
     if not any(isinstance(document.get(key), dict) for key in ("versions", "configs", "n-shot")):
         return False
     return all(isinstance(block, dict) for block in document["results"].values())
@@ -324,8 +326,6 @@ class _Model:
         reading = reading_of(key[0])
         if key[0] in task.higher:
             reading["higher_is_better"] = task.higher[key[0]]
-        if self.options.higher_is_better is not None and not is_accuracy(key[0]):
-            reading["higher_is_better"] = self.options.higher_is_better
         if reading:
             self.metrics[label] = reading
 

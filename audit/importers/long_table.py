@@ -20,11 +20,11 @@ from audit.importers.columns import (
 )
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
-from audit.importers.metric_names import ACCURACY, is_accuracy
+from audit.importers.metric_names import ACCURACY, is_accuracy, reading_of
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell, on_lattice
 from audit.importers.outcomes import Outcomes
-from audit.importers.scaled import reading, say_unnamed, scaled
+from audit.importers.scaled import say_unnamed, scaled
 from audit.importers.wide_table import shape
 
 Label = int | str | None  # a seed's number, a run's name, or nothing
@@ -69,7 +69,7 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
         reader = _Reader(file, options, notes)
         runs += reader.runs()
         metrics |= reader.metrics
-    described = {metric: reading(metric, options) for metric in sorted(metrics)}
+    described = {metric: reading_of(metric) for metric in sorted(metrics)}
     return Draft(
         tool=None,
         version=None,

@@ -63,18 +63,8 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
     notes.say("each task's score is the mean over its episodes of the absolute metrics")
     runs = tuple(_run(algorithm, run, scores[algorithm, run]) for algorithm, run in sorted(scores))
     names = sorted({metric for cells in scores.values() for _, metric in cells})
-    return Draft("marl-eval", None, runs, metrics=_metrics(names, options), notes=notes.lines)
-
-
-def _metrics(names: Sequence[str], options: Options) -> dict[str, dict[str, Any]]:
-    found = {}
-    for name in names:
-        reading = reading_of(name)
-        if options.higher_is_better is not None:
-            reading["higher_is_better"] = options.higher_is_better
-        if reading:
-            found[name] = reading
-    return found
+    metrics = {name: reading_of(name) for name in names if reading_of(name)}
+    return Draft("marl-eval", None, runs, metrics=metrics, notes=notes.lines)
 
 
 def _mean(values: Any, what: str, notes: Notes) -> float | None:

@@ -52,7 +52,7 @@ class Outcomes:
             values[sample] = value
 
     def error(self, task: Task, sample: Any) -> None:
-        """Count a sample that ended in an error: drawn, but without an outcome."""
+        """Count a sample that ended in an error: drawn, and not right."""
         lost = self.lost
         self.add(task, sample, None)
         self.lost = lost
@@ -106,14 +106,16 @@ class Outcomes:
         values = [list(self._values[task].values()) for task in tasks]
         if counted:
             block["correct"] = [int(sum(drawn)) for drawn in values]
-            block["samples"] = [len(drawn) for drawn in values]
+            block["samples"] = [
+                len(self._values[task]) + self._errored.get(task, 0) for task in tasks
+            ]
         else:
             block["scores"] = [_mean(drawn) for drawn in values]
         self._add_counts(block, tasks)
         return block
 
     def _say_unequal(self, tasks: list[Task], notes: Notes) -> None:
-        sizes = {len(self._values[task]) for task in tasks}
+        sizes = {len(self._values[task]) + self._errored.get(task, 0) for task in tasks}
         if len(sizes) > 1:
             notes.say(
                 f"{self._what}: {min(sizes)} to {max(sizes)} samples a task; "

@@ -67,8 +67,6 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
     if not runs:
         raise ImportRefused(f"no result has the metric {label}", path=files[0].name)
     reading = reading_of(label)
-    if options.higher_is_better is not None and label != ACCURACY:
-        reading["higher_is_better"] = options.higher_is_better
     version = next((v for v in versions if isinstance(v, str)), None)
     return Draft(
         tool="promptfoo",
@@ -100,7 +98,9 @@ def _file_runs(file: Foreign, label: str, notes: Notes) -> Iterator[DraftRun]:
             block = found[arm].block(benchmark, label, notes)
             errors = sum(block.get("errored", ()))
             if errors:
-                notes.say(f"{file.name}: {arm}: {errors} calls ended in an error")
+                notes.say(
+                    f"{file.name}: {arm}: {errors} calls ended in an error, and count as wrong"
+                )
             yield DraftRun(
                 {"run_id": arm, "evaluation": block}, arm, identity=arm, tasks=dict(hashes)
             )

@@ -6,7 +6,7 @@ from typing import Any
 
 from audit.errors import ImportRefused
 from audit.importers.draft import Options
-from audit.importers.metric_names import ACCURACY, reading_of
+from audit.importers.metric_names import ACCURACY
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell, fraction_of_percent
 
@@ -42,15 +42,3 @@ def scaled(value: Any, metric: str | None, options: Options, path: str, place: s
 def say_unnamed(path: str, notes: Notes) -> None:
     """Say that a metric without a name is read as accuracy."""
     notes.say(f"{path}: no metric is named; read as accuracy, 0 to 1 (--metric NAME otherwise)")
-
-
-def reading(metric: str, options: Options) -> dict[str, Any]:
-    """Return scale and direction of a metric, as the user says or its name tells."""
-    known = reading_of(metric)
-    if metric == ACCURACY:
-        return known
-    if options.scale is not None:
-        known["scale"] = list(options.scale)
-    if options.higher_is_better is not None:
-        known["higher_is_better"] = options.higher_is_better
-    return known

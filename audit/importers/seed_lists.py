@@ -31,12 +31,14 @@ def _lists(document: dict[str, Any]) -> Iterator[tuple[str, str, list[Any], dict
 
 
 def read(files: Sequence[Foreign], options: Options) -> Draft:
-    """Read every per-seed list as that many runs without seed numbers.
+    """Read the per-seed lists of one metric as that many runs without seed numbers.
+
+    The metric is the first list's unless ``--metric`` names another.
 
     Raises
     ------
     ImportRefused
-        When an arm has several lists and no metric is chosen.
+        When an accuracy lies outside 0 to 1 and nothing says percent.
     """
     notes = Notes()
     runs: list[DraftRun] = []
@@ -46,24 +48,19 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
         runs += _file_runs(file, options, notes)
     names = {name for run in runs for name in run.document["method_metrics"]}
     metrics = {name: reading_of(name) for name in sorted(names) if reading_of(name)}
-    for name in names - {ACCURACY}:
-        if options.higher_is_better is not None:
-            metrics.setdefault(name, {})["higher_is_better"] = options.higher_is_better
-        if options.scale is not None:
-            metrics.setdefault(name, {})["scale"] = list(options.scale)
     return Draft(tool=None, version=None, runs=tuple(runs), metrics=metrics, notes=notes.lines)
 
 
 def _file_runs(file: Foreign, options: Options, notes: Notes) -> Iterator[DraftRun]:
     found = list(_lists(file.content))
-    wanted = {options.metric} if options.metric and options.metric != ACCURACY else None
-    chosen = [entry for entry in found if wanted is None or entry[1] in wanted] or found
-    arms = [arm for arm, *_ in chosen]
-    for arm in arms:
-        if arms.count(arm) > 1:
-            keys = ", ".join(metric or "per_seed" for name, metric, *_ in chosen if name == arm)
-            raise ImportRefused(f"{arm} has several lists: --metric one of {keys}", path=file.name)
-    left = [name for name in file.content if name not in arms]
+    keys = list(dict.fromkeys(metric for _, metric, *_ in found))
+    metric = options.metric if options.metric in keys else keys[0]
+    chosen = [entry for entry in found if entry[1] == metric]
+    others = [arm for arm, other, *_ in found if other != metric]
+    if others:
+        names = ", ".join(key or "per_seed" for key in keys if key != metric)
+        notes.say(f"{file.name}: lists of another metric ({names}) left out: " + ", ".join(others))
+    left = [name for name in file.content if name not in {arm for arm, *_ in found}]
     if left:
         notes.say(f"{file.name}: no per-seed list, not carried over: " + ", ".join(left))
     for arm, metric, values, block in chosen:

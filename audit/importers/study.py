@@ -12,6 +12,7 @@ from audit import __version__
 from audit.errors import ImportRefused, UsageError
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
+from audit.importers.metric_names import ACCURACY, reading_of
 
 _RUN_KEYS = (
     "run_id",
@@ -23,6 +24,8 @@ _RUN_KEYS = (
     "telemetry",
     "training",
 )
+# Members of a run's figures that are no metric.
+_COUNTS = frozenset({"examples", "samples_per_example", "generated_tokens", "truncated_responses"})
 _CONTROL_WORDS = ("control", "baseline")
 
 
@@ -133,7 +136,7 @@ def assemble(
     _refuse_one_model_twice(runs)
     _refuse_other_questions(runs)
     arms = _arms(runs, drafts, layout, notes)
-    document = _document(arms, drafts, layout)
+    document = _document(arms, drafts, _metrics(runs, drafts, options, notes))
     document["provenance"] = {"imported": _imported(placed, drafts, tuple(notes))}
     return document, tuple(notes)
 
@@ -349,18 +352,42 @@ def _in_order(runs: list[_Run]) -> list[_Run]:
     return labelled + [run for run in runs if run.seed is None]
 
 
-def _document(arms: _Arms, drafts: Sequence[Draft], layout: Layout) -> dict[str, Any]:
+def _metrics(
+    runs: Sequence[_Run], drafts: Sequence[Draft], options: Options, notes: dict[str, None]
+) -> dict[str, Any]:
+    """Return scale and direction of every metric the runs have.
+
+    What the user says fills what neither the source nor the name tells; a scale that nobody says
+    has no bounds, never those of a fraction.
+    """
+    names = {block["metric"] for run in runs for block in _blocks(run.draft.document)}
+    names |= {name for run in runs for name in run.draft.document.get("method_metrics", {})}
+    found: dict[str, dict[str, Any]] = {}
+    known = {name: reading for draft in drafts for name, reading in draft.metrics.items()}
+    for name in sorted(names - _COUNTS):
+        reading = dict(known.get(name) or reading_of(name))
+        if name != ACCURACY and options.metric in (None, name):
+            if options.scale is not None:
+                reading["scale"] = list(options.scale)
+            if options.higher_is_better is not None:
+                reading["higher_is_better"] = options.higher_is_better
+        if "scale" not in reading:
+            reading["scale"] = [None, None]
+            notes.setdefault(f"{name}: its scale is not said, so no bounds are assumed (--scale)")
+        found[name] = {key: reading[key] for key in ("scale", "higher_is_better") if key in reading}
+    return found
+
+
+def _document(arms: _Arms, drafts: Sequence[Draft], metrics: dict[str, Any]) -> dict[str, Any]:
     document: dict[str, Any] = {"schema_version": 2, "method": arms.method}
     top: dict[str, Any] = {}
-    metrics: dict[str, Any] = {}
     reported: dict[str, Any] = {}
     for draft in drafts:
         top |= draft.top
-        metrics |= draft.metrics
         reported |= draft.reported
     document |= top
     if metrics:
-        document["metrics"] = dict(sorted(metrics.items()))
+        document["metrics"] = metrics
     if arms.base:
         document["base_evaluations"] = [_base(run) for run in arms.base]
     document["seed_results"] = [_block(run) for run in arms.runs[arms.method]]
@@ -400,6 +427,7 @@ def _imported(
     tools = dict.fromkeys((draft.tool, draft.version) for draft in drafts if draft.tool)
     block: dict[str, Any] = {
         "by": f"audit {__version__}",
+        "study": next((draft.study for draft in drafts if draft.study), None),
         "tools": [
             {"name": name} | ({"version": version} if version else {}) for name, version in tools
         ],
@@ -414,4 +442,4 @@ def _imported(
         ],
         "notes": list(notes),
     }
-    return {key: value for key, value in block.items() if value != []}
+    return {key: value for key, value in block.items() if value not in ([], None)}

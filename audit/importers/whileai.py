@@ -112,6 +112,7 @@ class _Recipe:
         return Draft(
             tool="whileai",
             version=_text(self.document.get("whileai")),
+            study=_text(self.document.get("recipe")),
             runs=tuple(runs),
             method=method,
             roles={name: "control" if name == "baseline" else "other" for name in arms},
@@ -362,8 +363,6 @@ class _Recipe:
     def _metrics(self, runs: Sequence[DraftRun]) -> dict[str, dict[str, Any]]:
         names = {n for run in runs for n in run.document.get("method_metrics", {})}
         found = {name: reading_of(name) for name in sorted(names)}
-        if self.name != ACCURACY and self.options.higher_is_better is not None:
-            found[self.name]["higher_is_better"] = self.options.higher_is_better
         return {name: reading for name, reading in found.items() if reading}
 
     def _comparisons(self) -> Iterator[dict[str, Any]]:
@@ -419,7 +418,6 @@ class _Recipe:
         }
         model = _text(document.get("base_model"))
         blocks: dict[str, Any] = {
-            "adapter_key": _text(document.get("recipe")),
             "checkpoint": {"public_id": model} if model else None,
             "holdout": {key: value for key, value in holdout.items() if value is not None},
             "claims": self._claims(comparisons, arms),

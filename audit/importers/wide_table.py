@@ -11,10 +11,10 @@ from audit.errors import ImportRefused
 from audit.importers.columns import chosen_rows, table_of, text
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign, Table
-from audit.importers.metric_names import ACCURACY, is_accuracy, plain
+from audit.importers.metric_names import ACCURACY, is_accuracy, plain, reading_of
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell, spread_note
-from audit.importers.scaled import reading, say_unnamed, scaled
+from audit.importers.scaled import say_unnamed, scaled
 
 _SEED_COLUMN = re.compile(r"^(seed|s|run|rep|replicate|trial)?[ _\-]?(\d{1,15})$", re.IGNORECASE)
 _LIST_COLUMNS = frozenset({"values", "scores", "per_seed", "seed_scores", "seed_values"})
@@ -94,7 +94,7 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
         reader = _Reader(file, options, notes)
         runs += reader.runs()
         metrics |= reader.metrics
-    described = {metric: reading(metric, options) for metric in sorted(metrics)}
+    described = {metric: reading_of(metric) for metric in sorted(metrics)}
     return Draft(
         tool=None,
         version=None,
