@@ -142,9 +142,11 @@ class _Record:
         model = str(info.get("id") or info.get("name"))
         blocks: list[dict[str, Any]] = []
         scores: dict[str, Any] = {}
-        single = len(self.entries) == 1
+        single = len({self._benchmark(entry) for entry in self.entries}) == 1
         for entry in self.entries:
             block, figures = self._entry(entry, single)
+            if set(figures) & set(scores) - {"examples"}:
+                raise ImportRefused(f"{next(iter(figures))} is there twice", path=self.path)
             blocks.append(block)
             scores |= figures
         run: dict[str, Any] = {"run_id": model}

@@ -44,7 +44,9 @@ def sniff(document: Any, name: str) -> bool:
 def shape(table: Table, options: Options) -> _Shape | None:
     """Return how a table is laid out, or None when it is not a wide one."""
     words = {plain(column): column for column in reversed(table.columns)}
-    arm = options.columns.get("arm") or next((words[n] for n in _ARM_COLUMNS if n in words), None)
+    arm = options.columns.get("arm") or next(
+        (words[n] for n in _ARM_COLUMNS if n in words and _names_arms(table, words[n])), None
+    )
     listed = [column for column in table.columns if plain(column) in _LIST_COLUMNS]
     value = options.columns.get("value")
     if value is not None:
@@ -59,6 +61,13 @@ def shape(table: Table, options: Options) -> _Shape | None:
     if len(seed) == 1 and not arm and len(rest) > 1 and _numeric(table, rest):
         return _Shape("arm-columns", None, (seed[0], *rest))
     return None
+
+
+def _names_arms(table: Table, column: str) -> bool:
+    """Whether a column holds names: a column called recipe may hold that arm's scores."""
+    return plain(column) == "arm" or any(
+        text(row.get(column)) and cell(row.get(column))[0] is None for row in table.rows
+    )
 
 
 def _holds_lists(table: Table, column: str) -> bool:
