@@ -217,7 +217,7 @@ def test_seed_columns_label_runs_and_run_columns_do_not(tmp_path: Path) -> None:
 
 
 def test_a_list_in_a_cell_is_that_many_unnumbered_runs(tmp_path: Path) -> None:
-    text = 'arm,n_seeds,mean,std,values\na,3,0.767,0.00282,"0.764,0.7708,0.7664"\nb,2,0.5,0.0,"0.5 0.5"\n'
+    text = 'arm,n_seeds,mean,std,values\na,3,0.767,0.00282,"0.764,0.7708,0.7664"\n'
     document, notes = bring(made(tmp_path, text))
     assert [run["seed"] for run in runs(document)] == [None] * 3
     assert scores(document) == [0.764, 0.7708, 0.7664]
@@ -245,7 +245,7 @@ def test_arms_as_columns_are_read_by_seed(tmp_path: Path) -> None:
 
 def test_seed_lists_of_several_benchmarks_are_not_joined(tmp_path: Path) -> None:
     text = 'arm,benchmark,values\na,x,"0.5,0.6"\na,y,"0.1,0.2"\n'
-    with pytest.raises(ImportRefused, match="arm a has 2 rows.*--where benchmark=x"):
+    with pytest.raises(ImportRefused, match=r"arm a has 2 rows.*--where benchmark=x"):
         bring(made(tmp_path, text))
     document, _ = bring(made(tmp_path, text), where={"benchmark": "y"})
     assert scores(document) == [0.1, 0.2]
