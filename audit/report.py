@@ -7,7 +7,7 @@ import os
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -45,8 +45,6 @@ class Report:
         Checks that lacked their data, with the reason.
     held : int
         Relations that were checked and hold.
-    analysis : Analysis or None
-        The statistics, where the file could be used.
     exit_status : int
         0 clean, 1 refused or wrong, 3 a rule raised (a bug of ours).
     """
@@ -56,9 +54,19 @@ class Report:
     findings: tuple[Finding, ...]
     not_checked: tuple[NotChecked, ...]
     held: int
-    analysis: Analysis | None
     exit_status: int
-    policy: Policy
+    case: Case = field(repr=False, compare=False)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force for this file."""
+        return self.case.policy
+
+    @property
+    def analysis(self) -> Analysis | None:
+        """The statistics, computed when first asked for; None where the file cannot be used."""
+        usable = self.case.results.sound is not None and self.exit_status != 3
+        return self.case.analysis if usable else None
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of one severity, waived ones left out."""
@@ -99,7 +107,6 @@ def verify(
     rules = [rule for rule in CATALOGUE if policy.runs(rule.id, rule.slug)]
     for rule in rules:
         tally.run(rule, case)
-    analysis = None if results.sound is None else tally.guarded(lambda: case.analysis)
     findings = _placed(results, _waived(tally.findings, policy.waivers))
     fails = {"error": Severity.ERROR, "warning": Severity.WARNING}[policy.fail_on]
     refused = any(f.severity >= fails and f.waiver is None for f in findings)
@@ -109,9 +116,8 @@ def verify(
         findings=findings,
         not_checked=tuple(tally.not_checked),
         held=tally.held,
-        analysis=analysis,
         exit_status=3 if tally.raised else int(refused),
-        policy=policy,
+        case=case,
     )
 
 

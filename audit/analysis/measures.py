@@ -281,9 +281,9 @@ def _base_run(
     )
 
 
-def _order(run: MeasuredRun) -> tuple[bool, int, str, Fraction]:
+def _order(run: MeasuredRun) -> tuple[bool, int, str, int]:
     name = run.run.run_id if run.run is not None else None
-    return (run.seed is None, run.seed or 0, name or "", run.score or Fraction(0))
+    return (run.seed is None, run.seed or 0, name or "", run.run.index if run.run else 0)
 
 
 def _unlisted(results: Results, arm: Arm) -> tuple[int, ...]:

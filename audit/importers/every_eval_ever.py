@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from audit.errors import ImportRefused
+from audit.errors import ImportRefused, InputError
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign, JsonLines
 from audit.importers.metric_names import ACCURACY, is_accuracy, reading_of
@@ -20,15 +20,14 @@ from audit.importers.numbers import (
 from audit.importers.outcomes import Outcomes
 
 SCHEMA_VERSION = "0.3.0"
+_INSTANCE = frozenset({"evaluation_id", "model_id", "sample_id"})
 _INFINITE = {"Infinity": None, "-Infinity": None}
 
 
 def sniff(document: Any, name: str) -> bool:
     """Whether content is an aggregate record or instance-level rows."""
     if isinstance(document, JsonLines):
-        return bool(document.rows) and {"evaluation_id", "model_id", "sample_id"} <= set(
-            document.rows[0]
-        )
+        return bool(document.rows) and set(document.rows[0]) >= _INSTANCE
     return isinstance(document, dict) and {"evaluation_results", "model_info"} <= set(document)
 
 
@@ -37,12 +36,17 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
 
     Raises
     ------
+    InputError
+        When an instance-level row lacks an id.
     ImportRefused
         When instance-level rows are doubled, changed since, or contradict the score.
     """
     notes = Notes()
     records = [f for f in files if isinstance(f.content, dict)]
     rows = [f for f in files if isinstance(f.content, JsonLines)]
+    for part in rows:
+        if not all(set(row) >= _INSTANCE for row in part.content.rows):
+            raise InputError("a row has no evaluation_id, model_id or sample_id", path=part.name)
     runs: list[DraftRun] = []
     metrics: dict[str, dict[str, Any]] = {}
     for file in files:
@@ -131,7 +135,8 @@ class _Record:
                     "its SHA-256 is not the checksum its record names", path=part.name
                 )
         listed = self.record["evaluation_results"]
-        entries = [entry for entry in listed if isinstance(entry, dict)] if listed else []
+        given = listed if isinstance(listed, list) else []
+        entries = [entry for entry in given if isinstance(entry, dict)]
         wanted = options.benchmark
         self.entries = [e for e in entries if wanted in (None, self._benchmark(e))]
         if not self.entries:
@@ -198,11 +203,13 @@ class _Record:
 
     def _outcomes(self, entry: Mapping[str, Any], benchmark: str) -> Outcomes | None:
         outcomes = Outcomes(self.path, f"{self.path}, {benchmark}")
-        names = {entry.get("evaluation_name"), benchmark}
+        names = {str(entry.get("evaluation_name")), benchmark}
         result = entry.get("evaluation_result_id")
         for row in self.rows:
             linked = row.get("evaluation_result_id")
-            mine = linked == result if linked and result else row.get("evaluation_name") in names
+            mine = (
+                linked == result if linked and result else str(row.get("evaluation_name")) in names
+            )
             if mine or len(self.entries) == 1:
                 _add_instance(outcomes, row)
         return outcomes if outcomes else None

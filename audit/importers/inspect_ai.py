@@ -10,7 +10,7 @@ from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Archive, Foreign
 from audit.importers.metric_names import ACCURACY, is_accuracy, reading_of
 from audit.importers.notes import Notes
-from audit.importers.numbers import integer, number, outcome, standard_error_note, whole
+from audit.importers.numbers import integer, number, on_lattice, outcome, standard_error_note, whole
 from audit.importers.outcomes import Outcomes
 
 # Inspect's own letters for right, wrong, partly right and no answer.
@@ -86,7 +86,8 @@ class _Log:
         self.epochs = integer(config.get("epochs")) or 1
         self.task = str(self.eval["task"])
         listed = self.log.get("samples")
-        self.samples = [s for s in listed or () if isinstance(s, dict) and "id" in s]
+        entries = listed if isinstance(listed, list) else []
+        self.samples = [s for s in entries if isinstance(s, dict) and "id" in s]
         limit, total = config.get("limit"), _mapping(self.eval.get("dataset")).get("samples")
         if limit is not None and limit != total:
             notes.say(f"{self.path}: limit {limit}, the data set has {total} samples")
@@ -188,8 +189,9 @@ class _Log:
         for reduction in reductions if isinstance(reductions, list) else ():
             name = str(_mapping(reduction).get("scorer"))
             outcomes = Outcomes(self.path, f"{self.task}, {name}")
-            for item in reduction.get("samples") or ():
-                self._add_reduced(outcomes, item)
+            items = _mapping(reduction).get("samples")
+            for item in items if isinstance(items, list) else ():
+                self._add_reduced(outcomes, _mapping(item))
             if outcomes:
                 found[name] = outcomes
         return found
@@ -238,13 +240,10 @@ class _Log:
         self, name: str, value: float, error: float | None
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         self.notes.say(f"{self.path}: no item has a score of its own; the printed {name} is read")
-        items = _mapping(self.eval.get("dataset")).get("sample_ids")
-        total = integer(_mapping(self.log.get("results")).get("total_samples"))
+        total = integer(_mapping(self.log.get("results")).get("completed_samples"))
         scores: dict[str, Any] = {ACCURACY: value}
-        if isinstance(items, list) and items and total and total % len(items) == 0:
-            scores["examples"] = len(items)
-            if total > len(items):
-                scores["samples_per_example"] = total // len(items)
+        if total and on_lattice(value, total):
+            scores["examples"] = total
         note = standard_error_note(name, value, error, scores.get("examples")) if error else None
         if note:
             self.notes.say(note)

@@ -173,8 +173,9 @@ class _Model:
                 if isinstance(better, bool)
             }
             self._read_scores(task, block)
-            if isinstance(groups, dict) and groups.get(name):
-                self.notes.say(f"{name}: a group's own mean over {len(groups[name])} tasks")
+            members = groups.get(name) if isinstance(groups, dict) else None
+            if isinstance(members, list) and members:
+                self.notes.say(f"{name}: a group's own mean over {len(members)} tasks")
 
     def _examples(self, name: str) -> int | None:
         return integer(_mapping(self.document.get("n-samples"), name).get("effective"))
@@ -330,10 +331,9 @@ class _Model:
             self.metrics[label] = reading
 
     def _condition(self, task: _Task) -> dict[str, Any]:
-        config = self.document.get("config") or {}
-        generation = (
-            _mapping(self.document.get("configs"), task.name).get("generation_kwargs") or {}
-        )
+        config = _mapping(self.document, "config")
+        own = _mapping(self.document.get("configs"), task.name)
+        generation = _mapping(own, "generation_kwargs")
         size = config.get("batch_size")
         fields = {
             "temperature": number(generation.get("temperature")),
@@ -365,7 +365,7 @@ class _Model:
         return run
 
     def _name(self) -> str | None:
-        config = self.document.get("config") or {}
+        config = _mapping(self.document, "config")
         arguments = config.get("model_args")
         if isinstance(arguments, str):
             match = re.search(r"(?:^|,)(?:pretrained|model|path)=([^,]+)", arguments)
@@ -374,7 +374,7 @@ class _Model:
         return _text(self.document.get("model_name"))
 
     def _identity(self) -> str | None:
-        config = self.document.get("config") or {}
+        config = _mapping(self.document, "config")
         parts = [config.get(key) for key in ("model", "model_args", "model_sha", "model_revision")]
         return None if not any(parts) else " ".join(str(part) for part in parts if part)
 

@@ -22,7 +22,7 @@ from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
 from audit.importers.metric_names import ACCURACY, is_accuracy, reading_of
 from audit.importers.notes import Notes
-from audit.importers.numbers import cell, on_lattice
+from audit.importers.numbers import on_lattice, whole_cell
 from audit.importers.outcomes import Outcomes
 from audit.importers.scaled import say_unnamed, scaled
 from audit.importers.wide_table import shape
@@ -167,14 +167,14 @@ class _Reader:
             self.notes.missing(f"{self.file.name}, {self.roles['value']}")
             return
         group.scores[key] = value
-        count, _ = cell(self._cell(row, "examples"))
-        if count is not None and count == int(count) and count > 0:
-            group.examples[key] = int(count)
+        count = whole_cell(self._cell(row, "examples"))
+        if count is not None and count > 0:
+            group.examples[key] = count
 
     def _label(self, row: Mapping[str, Any]) -> Label:
-        seed, _ = cell(self._cell(row, "seed"))
-        if seed is not None and seed == int(seed):
-            return int(seed)
+        seed = whole_cell(self._cell(row, "seed"))
+        if seed is not None:
+            return seed
         return self._cell(row, "run") or self._cell(row, "seed") or None
 
     def _say_unlabelled(self) -> None:

@@ -12,20 +12,28 @@ from decimal import Decimal, InvalidOperation
 from statistics import fmean, pstdev, stdev
 from typing import Any
 
+from audit.reading import LARGEST_INTEGER
+
 LATTICE_TOLERANCE = 1e-9
+# Larger figures are no measurement, and their sum would overflow.
+LARGEST_MAGNITUDE = 1e300
 
 
 def number(value: Any) -> float | None:
     """Return a JSON number as a float; None for anything else (text, list, null, true)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        return None
+    return float(value) if abs(value) <= LARGEST_MAGNITUDE else None
 
 
 def integer(value: Any) -> int | None:
     """Return a whole JSON number, also one written as 42.0; None for anything else."""
     found = number(value)
-    return int(found) if found is not None and found == int(found) else None
+    if found is None or abs(found) > LARGEST_INTEGER or found != int(found):
+        return None
+    return int(found)
 
 
 def outcome(value: Any) -> float | None:
@@ -54,7 +62,16 @@ def cell(text: Any) -> tuple[Decimal | None, bool]:
         value = Decimal(written.rstrip("%").strip()) if "_" not in written else Decimal("nan")
     except InvalidOperation:
         return None, False
-    return (value, percent) if value.is_finite() else (None, False)
+    usable = value.is_finite() and abs(value) <= Decimal(LARGEST_MAGNITUDE)
+    return (value, percent) if usable else (None, False)
+
+
+def whole_cell(text: Any) -> int | None:
+    """Return the whole number in a table's cell, also one written as 42.0; None for others."""
+    value, percent = cell(text)
+    if value is None or percent or abs(value) > LARGEST_INTEGER or value != int(value):
+        return None
+    return int(value)
 
 
 def fraction_of_percent(value: Decimal | float) -> float:
@@ -65,13 +82,16 @@ def fraction_of_percent(value: Decimal | float) -> float:
 
 def whole(value: float) -> int | None:
     """Return the integer a computed count stands for, or None when it is none."""
+    if not abs(value) <= LARGEST_INTEGER:
+        return None
     nearest = round(value)
     return nearest if abs(value - nearest) <= 1e-6 * max(1.0, abs(value)) else None
 
 
 def on_lattice(score: float, total: int) -> bool:
     """Whether a share is a whole count out of ``total``."""
-    return abs(score * total - round(score * total)) <= LATTICE_TOLERANCE * total
+    count = score * total
+    return math.isfinite(count) and abs(count - round(count)) <= LATTICE_TOLERANCE * total
 
 
 def half_last_digit(values: Sequence[float]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from audit.errors import ImportRefused
@@ -40,6 +41,7 @@ class Outcomes:
         ImportRefused
             When this task and sample were added before.
         """
+        task, sample = _plain(task), None if sample is None else _plain(sample)
         key = (task, sample)
         if key in self._seen:
             label = f"task {task}" + ("" if sample is None else f", sample {sample}")
@@ -53,6 +55,7 @@ class Outcomes:
 
     def error(self, task: Task, sample: Any) -> None:
         """Count a sample that ended in an error: drawn, and not right."""
+        task = _plain(task)
         lost = self.lost
         self.add(task, sample, None)
         self.lost = lost
@@ -60,11 +63,12 @@ class Outcomes:
 
     def truncated(self, task: Task) -> None:
         """Count a response cut off at the token limit."""
+        task = _plain(task)
         self._truncated[task] = self._truncated.get(task, 0) + 1
 
     def tokens(self, task: Task, count: float) -> None:
         """Add the tokens of one response."""
-        self._tokens.setdefault(task, []).append(count)
+        self._tokens.setdefault(_plain(task), []).append(count)
 
     def __bool__(self) -> bool:
         return any(self._values.values())
@@ -129,6 +133,13 @@ class Outcomes:
             block["truncated"] = [self._truncated.get(task, 0) for task in tasks]
         if tasks and all(len(self._tokens.get(t, ())) >= len(self._values[t]) > 0 for t in tasks):
             block["mean_tokens"] = [_mean(self._tokens[task]) for task in tasks]
+
+
+def _plain(label: object) -> Task:
+    """Return an id as a file may hold it: a whole number or text, anything else as JSON."""
+    if isinstance(label, str) or (isinstance(label, int) and not isinstance(label, bool)):
+        return label
+    return json.dumps(label, sort_keys=True, default=str)
 
 
 def _right_or_wrong(metric: str) -> bool:

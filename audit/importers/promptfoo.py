@@ -32,7 +32,7 @@ def _is_result(row: Any) -> bool:
 def _results(document: Any) -> Iterator[dict[str, Any]]:
     """Yield the results: nested under ``results`` since version 2, else the top list itself."""
     if isinstance(document, JsonLines):
-        yield from document.rows
+        yield from (row for row in document.rows if _is_result(row))
         return
     for _ in range(2):
         inner = document.get("results") if isinstance(document, dict) else None

@@ -25,7 +25,7 @@ _RUN_KEYS = (
     "training",
 )
 # Members of a run's figures that are no metric.
-_COUNTS = frozenset({"examples", "samples_per_example", "generated_tokens", "truncated_responses"})
+_COUNTS = frozenset({"examples", "generated_tokens", "truncated_responses"})
 _CONTROL_WORDS = ("control", "baseline")
 
 
@@ -138,7 +138,19 @@ def assemble(
     arms = _arms(runs, drafts, layout, notes)
     document = _document(arms, drafts, _metrics(runs, drafts, options, notes))
     document["provenance"] = {"imported": _imported(placed, drafts, tuple(notes))}
+    _refuse_broken_contract(document, placed)
     return document, tuple(notes)
+
+
+def _refuse_broken_contract(document: dict[str, Any], placed: Sequence[Placed]) -> None:
+    """Refuse figures that no results file may hold, such as a share above 1."""
+    from audit.schema import schema_faults
+
+    for fault in schema_faults(document, limit=1):
+        raise ImportRefused(
+            f"what would come over breaks the contract at {fault.pointer}: {fault.message}",
+            path=placed[0].file.name,
+        )
 
 
 def _reader(name: str) -> Any:
@@ -414,7 +426,7 @@ def _base(run: _Run) -> dict[str, Any]:
     document = run.draft.document
     block: dict[str, Any] = {"run": document.get("run") or document.get("run_id") or run.arm}
     scores = document.get("method_metrics", {})
-    for key in ("accuracy", "examples", "samples_per_example", "generated_tokens"):
+    for key in ("accuracy", "examples", "generated_tokens"):
         value = scores.get(key, document.get(key))
         if value is not None:
             block[key] = value

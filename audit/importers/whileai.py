@@ -174,6 +174,11 @@ class _Recipe:
 
     def _printed(self, arm: Mapping[str, Any], score: float | None) -> dict[str, Any]:
         low, high = _pair(arm.get("ci"))
+        mean = self._share(arm.get("score_mean_over_seeds"), "score_mean_over_seeds")
+        seeds = arm.get("per_seed")
+        if mean is not None and isinstance(seeds, list | dict):
+            # The printed differences are then over seeds too.
+            return {"score": mean, "seeds": len(seeds)}
         fields = {
             "score": score,
             "low": low,
@@ -265,10 +270,10 @@ class _Recipe:
         if is_mean and matches:
             self.notes.say(f"{name}: its score is both per_seed/{matches[0]} and the mean of seeds")
         elif is_mean:
-            self.reported[name]["seeds"] = len(scores)
+            self.reported[name].setdefault("seeds", len(scores))
             self.notes.say(f"{name}: its score is the mean of {len(scores)} seeds")
         elif matches:
-            self.reported[name]["seeds"] = 1
+            self.reported[name].setdefault("seeds", 1)
             self.notes.say(
                 f"{name}: its score and interval are those of one seed (per_seed/{matches[0]}), "
                 f"not of {len(scores)}; the mean is {mean:.6g}"
@@ -335,9 +340,7 @@ class _Recipe:
         total = self._total(figures)
         if total and name == ACCURACY:
             if on_lattice(score, total):
-                block["examples"] = total // (self.samples or 1)
-                if self.samples and self.samples > 1:
-                    block["samples_per_example"] = self.samples
+                block["examples"] = total
             else:
                 self.notes.say(
                     f"{where}: {score:g} is no whole count out of {total} (rounded?), "
@@ -369,22 +372,26 @@ class _Recipe:
         delta = _mapping(self.document.get("delta"))
         plain = [key for key, value in delta.items() if "_vs_" in key and number(value) is not None]
         owner = f"{TOP}_vs_baseline" if f"{TOP}_vs_baseline" in plain else next(iter(plain), "")
+        seen: set[tuple[str, str]] = set()
         for key, value in delta.items():
             arm, _, against = key.removesuffix("_detail").partition("_vs_")
-            if not against:
+            if not against or (arm, against) in seen:
                 continue
             if isinstance(value, dict):
-                yield from self._detailed(arm, against, value)
+                seen.add((arm, against))
+                yield self._detailed(arm, against, value)
             elif number(value) is not None:
+                seen.add((arm, against))
                 printed = delta if key == owner else {}
                 yield self._comparison(arm, against, value, printed.get("ci"), printed)
 
-    def _detailed(self, arm: str, against: str, value: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        yield self._comparison(arm, against, value.get("delta"), value.get("ci"), value)
-        if number(value.get("across_seeds")) is not None:
-            yield self._comparison(
-                arm, against, value["across_seeds"], value.get("across_seeds_ci"), {}
-            )
+    def _detailed(self, arm: str, against: str, value: dict[str, Any]) -> dict[str, Any]:
+        """Return the difference over seeds where it is printed, else that of single seeds."""
+        if number(value.get("across_seeds")) is None:
+            return self._comparison(arm, against, value.get("delta"), value.get("ci"), value)
+        over_seeds = {"verdict": value.get("verdict")}
+        interval = value.get("across_seeds_ci")
+        return self._comparison(arm, against, value["across_seeds"], interval, over_seeds)
 
     def _comparison(
         self, arm: str, against: str, delta: Any, ci: Any, printed: Mapping[str, Any]

@@ -13,7 +13,7 @@ from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign, Table
 from audit.importers.metric_names import ACCURACY, is_accuracy, plain, reading_of
 from audit.importers.notes import Notes
-from audit.importers.numbers import cell, spread_note
+from audit.importers.numbers import cell, spread_note, whole_cell
 from audit.importers.scaled import say_unnamed, scaled
 
 _SEED_COLUMN = re.compile(r"^(seed|s|run|rep|replicate|trial)?[ _\-]?(\d{1,15})$", re.IGNORECASE)
@@ -263,10 +263,8 @@ def _label(column: str) -> int | str:
 
 
 def _seed(value: Any) -> int | str | None:
-    number, _ = cell(value)
-    if number is not None and number == int(number):
-        return int(number)
-    return text(value) or None
+    number = whole_cell(value)
+    return number if number is not None else text(value) or None
 
 
 def _order(label: int | str | None) -> tuple[int, int, str]:

@@ -33,7 +33,7 @@ def bounds_around_one(case: Case) -> Iterator[Outcome]:
     Good
         "lower_mean": 0.8, "upper_mean": 1.28
     """
-    return each_arm(case, _bounds_around_one)
+    return each_arm(case, _bounds_around_one, audited=True)
 
 
 def _bounds_around_one(arm: ArmLog) -> Iterator[Outcome]:
@@ -64,7 +64,7 @@ def bounds_constant(case: Case) -> Iterator[Outcome]:
     Good
         "upper_mean": 1.12 in both
     """
-    return each_arm(case, _bounds_constant)
+    return each_arm(case, _bounds_constant, audited=True)
 
 
 def _bounds_constant(arm: ArmLog) -> Iterator[Outcome]:
@@ -126,7 +126,7 @@ def region_named(case: Case) -> Iterator[Outcome]:
     Good
         "protocol": {"geometry": "chi2"} with audits of "geometry": "chi2"
     """
-    return each_arm(case, _region_named)
+    return each_arm(case, _region_named, audited=True)
 
 
 def _region_named(arm: ArmLog) -> Iterator[Outcome]:
@@ -171,7 +171,7 @@ def fixed_bounds(case: Case) -> Iterator[Outcome]:
     Good
         "geometry": null in the protocol with "lower_mean": 0.800000011920929
     """
-    return each_arm(case, _fixed_bounds)
+    return each_arm(case, _fixed_bounds, audited=True)
 
 
 def _fixed_bounds(arm: ArmLog) -> Iterator[Outcome]:
@@ -220,7 +220,7 @@ def clipping_explained(case: Case) -> Iterator[Outcome]:
     Good
         "clip_fraction": 0.01, "max_abs_log_ratio": 0.25 with bounds 0.8 and 1.2
     """
-    return each_arm(case, _clipping_explained)
+    return each_arm(case, _clipping_explained, audited=True)
 
 
 def _clipping_explained(arm: ArmLog) -> Iterator[Outcome]:
@@ -274,7 +274,7 @@ def means_feasible(case: Case) -> Iterator[Outcome]:
     Good
         chi2, atomic, "delta": 0.04 with "lower_mean": 0.76, "upper_mean": 1.12
     """
-    return each_arm(case, _means_feasible)
+    return each_arm(case, _means_feasible, audited=True)
 
 
 def _means_feasible(arm: ArmLog) -> Iterator[Outcome]:

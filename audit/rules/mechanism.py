@@ -8,16 +8,24 @@ from typing import NamedTuple
 from audit.finding import Severity
 from audit.pointer import join
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
-from audit.rules.steps import flat_groups
+from audit.rules.sampling import flat_groups
 from audit.rules.telemetry import ArmLog, RunLog
 
 _HALF = 0.5
+# The mean clip fraction of an update, where its responses are not audited one by one.
+_CLIP_METRIC = "audit/clip_fraction"
 
 
 class _Activity(NamedTuple):
-    """Response audits of an arm: in all, of updates after the first, and clipped ones."""
+    """What tells of an arm's clip: in all, after the first update of a batch, and where it fired.
 
-    audits: int
+    ``unit`` says what was counted: response audits, or updates where the log only sums them up.
+    Where gated fractions are logged they decide: a token outside the bounds whose gradient was
+    not stopped is no act of the clip.
+    """
+
+    unit: str
+    total: int
     later: int
     fired: int
     first_later: str | None
@@ -41,9 +49,9 @@ def mechanism_never_acted(case: Case) -> Iterator[Outcome]:
         "clip_fraction": 0.0117 in some audits after the first update
     """
     logs = case.logs
-    top = _activity(logs[0]) if logs else _Activity(0, 0, 0, None)
-    if not top.audits:
-        yield Skipped("the top arm logs no response audits")
+    top = _activity(logs[0]) if logs else _Activity("updates", 0, 0, 0, None)
+    if not top.total:
+        yield Skipped("the top arm logs no clip fractions")
         return
     if top.fired:
         yield Held()
@@ -62,12 +70,12 @@ def mechanism_never_acted(case: Case) -> Iterator[Outcome]:
 def _in_words(top: _Activity, logs: tuple[ArmLog, ...]) -> str:
     if not top.later:
         return (
-            f"the method's clip fired in 0 of {top.audits} response audits, and none could have "
-            "shown it: there is one update a batch"
+            f"the method's clip fired in 0 of {top.total} {top.unit}, and none could have shown "
+            "it: there is one update a batch"
         )
     text = (
-        f"the method's clip fired in 0 of the {top.later} response audits that could have shown "
-        f"it ({top.audits} in all)"
+        f"the method's clip fired in 0 of the {top.later} {top.unit} that could have shown it "
+        f"(0 of {top.total} in all)"
     )
     others = [(log.arm.name, _activity(log)) for log in logs[1:]]
     told = [f"that of {name} in {a.fired} of {a.later}" for name, a in others if a.later]
@@ -75,19 +83,35 @@ def _in_words(top: _Activity, logs: tuple[ArmLog, ...]) -> str:
 
 
 def _activity(arm: ArmLog) -> _Activity:
+    return _of_audits(arm) if arm.audits else _of_updates(arm)
+
+
+def _of_audits(arm: ArmLog) -> _Activity:
     fractions, gated = arm.column("clip_fraction"), arm.column("gated_clip_fraction")
-    audits = later = fired = 0
+    total = later = fired = 0
     first_later = None
     for update in arm.updates:
         size = update.end - update.first
         known = size - fractions[update.first : update.end].count(None)
-        audits += known
+        total += known
         if update.place and known:
             later += known
             first_later = first_later or update.pointer
         for index in range(update.first, update.end):
-            fired += bool(fractions[index] or gated[index])
-    return _Activity(audits, later, fired, first_later)
+            stopped = gated[index]
+            fired += bool(fractions[index] if stopped is None else stopped)
+    return _Activity("response audits", total, later, fired, first_later)
+
+
+def _of_updates(arm: ArmLog) -> _Activity:
+    shares = [
+        (update, (update.document.get("metrics") or {}).get(_CLIP_METRIC)) for update in arm.updates
+    ]
+    told = [(update, share) for update, share in shares if share is not None]
+    later = [update for update, _ in told if update.place]
+    fired = sum(share > 0 for _, share in told)
+    first = later[0].pointer if later else None
+    return _Activity("updates", len(told), len(later), fired, first)
 
 
 def zero_variance_groups(case: Case) -> Iterator[Outcome]:

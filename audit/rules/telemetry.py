@@ -165,11 +165,21 @@ def step_pointer(log: RunLog, place: int, *tokens: str | int) -> str:
     return join(log.run.pointer, "training", place, *tokens)
 
 
-def each_arm(case: Case, check: Callable[[ArmLog], Iterator[Outcome]]) -> Iterator[Outcome]:
-    """Make a check on every arm that has a training log; say once what was lacking."""
+def each_arm(
+    case: Case, check: Callable[[ArmLog], Iterator[Outcome]], *, audited: bool = False
+) -> Iterator[Outcome]:
+    """Make a check on every arm with a training log (with response audits where they are needed).
+
+    What was lacking is said once a rule.
+    """
     told: set[str] = set()
     for arm in case.logs:
-        outcomes = check(arm) if arm.runs else iter([_no_log(arm)])
+        if not arm.runs:
+            outcomes = iter([_no_log(arm)])
+        elif audited and not arm.audits:
+            outcomes = iter([Skipped("no response audits in the log", arm.arm.pointer)])
+        else:
+            outcomes = check(arm)
         yield from _news(outcomes, told)
 
 

@@ -31,8 +31,7 @@ def test_a_single_score_is_one_run_without_a_seed_number() -> None:
     assert scores(document) == [0.5]
     assert runs(document)[0]["method_metrics"] == {
         "accuracy": 0.5,
-        "examples": 50,
-        "samples_per_example": 4,
+        "examples": 200,
         "pass@4": 0.7,
     }
 
@@ -181,3 +180,28 @@ def test_two_recipes_at_once_are_wrong_usage() -> None:
     files = [read_foreign(str(FOLDER / name)) for name in ("one_seed.json", "rounds.json")]
     with pytest.raises(UsageError):
         whileai.read(files, Options())
+
+
+def test_differences_over_seeds_are_kept_with_the_means_they_are_of(tmp_path: Path) -> None:
+    arms = copy.deepcopy(ONE_SEED["arms"])
+    arms["baseline"] |= {"per_seed": {"1": 0.4, "2": 0.44}, "score_mean_over_seeds": 0.42}
+    arms["recipe"] |= {"per_seed": {"1": 0.5, "2": 0.56}, "score_mean_over_seeds": 0.53}
+    detail = {
+        "delta": 0.1,
+        "ci": [0.05, 0.15],
+        "across_seeds": 0.11,
+        "across_seeds_ci": [-0.1, 0.32],
+        "verdict": "flat",
+    }
+    document, _ = bring(written(tmp_path, arms=arms, delta={"recipe_vs_baseline": detail}))
+    assert document["reported"]["arms"]["recipe"] == {"score": 0.53, "seeds": 2}
+    assert document["reported"]["comparisons"] == [
+        {
+            "arm": "recipe",
+            "against": "baseline",
+            "delta": 0.11,
+            "low": -0.1,
+            "high": 0.32,
+            "verdict": "flat",
+        }
+    ]
