@@ -7,7 +7,7 @@ import glob
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from audit.cli.safe import visible
@@ -15,10 +15,15 @@ from audit.errors import InputError, UsageError
 from audit.importers import IMPORTERS, fitting, importer
 from audit.importers.columns import ROLES
 from audit.importers.draft import Options
+from audit.importers.every_eval_ever import write
 from audit.importers.foreign import Foreign, read_foreign
 from audit.importers.sniff import other_kind
 from audit.importers.study import Layout, Placed, assemble
+from audit.results import load
 from audit.writing import write_whole
+
+# The format of our own files, for --to.
+RESULTS = "results"
 
 EXAMPLES = """\
 examples:
@@ -27,6 +32,7 @@ examples:
         --base base --seed-from 'seed{seed}'
   audit import auto --arm a2='eval/a2_*.json' --arm a2='logs/a2_*/trainer_state.json' \\
         --seed-from 'a2_{seed}'
+  audit import results results.json --to every-eval-ever --retrieved 1700000000
   audit import wide-table scores.csv --scale 0-100 --control baseline -o results.json
 
 exit status:
@@ -39,7 +45,8 @@ exit status:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit import``."""
     formats = "\n".join(f"  {entry.name:<16}{entry.what}" for entry in IMPORTERS)
-    parser.epilog = f"formats:\n  {'auto':<16}found from the file\n{formats}\n\n{EXAMPLES}"
+    first = f"  {'auto':<16}found from the file\n  {RESULTS:<16}a results file, for --to\n"
+    parser.epilog = f"formats:\n{first}{formats}\n\n{EXAMPLES}"
     parser.add_argument("format", metavar="FORMAT", help="one of those below, or auto")
     parser.add_argument("files", nargs="*", metavar="FILE", help="file or pattern, or - for stdin")
     layout = parser.add_argument_group("one study from several files")
@@ -84,6 +91,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN=TEXT",
         help="rows of a table to keep",
     )
+    parser.add_argument(
+        "--to",
+        choices=("every-eval-ever",),
+        help="write that format's records, in place of a results file",
+    )
+    parser.add_argument(
+        "--retrieved",
+        type=int,
+        metavar="SECONDS",
+        help="time the records name as theirs, in seconds since 1970; --to needs it",
+    )
     parser.add_argument("--output", "-o", metavar="FILE", help="write there, not to stdout")
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
 
@@ -100,6 +118,26 @@ def main(options: argparse.Namespace) -> int:
     ImportRefused
         When a file cannot be brought over without inventing.
     """
+    if options.to and options.retrieved is None:
+        raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
+    document, notes = _document(options)
+    written = write(document, options.retrieved) if options.to else document
+    text = json.dumps(written, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if options.output:
+        write_whole(options.output, text.encode())
+    else:
+        sys.stdout.write(text)
+    if not options.quiet:
+        for note in notes:
+            print(f"note: {visible(note)}", file=sys.stderr)
+    return 0
+
+
+def _document(options: argparse.Namespace) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    if options.format == RESULTS:
+        if len(options.files) != 1:
+            raise UsageError(f"{RESULTS} takes one file")
+        return load(options.files[0]).usable, ()
     placed = list(_placed(options))
     if not placed:
         raise UsageError("no file given")
@@ -109,16 +147,7 @@ def main(options: argparse.Namespace) -> int:
         base=tuple(options.base),
         seed_from=options.seed_from,
     )
-    document, notes = assemble(placed, _options(options), layout)
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    if options.output:
-        write_whole(options.output, text.encode())
-    else:
-        sys.stdout.write(text)
-    if not options.quiet:
-        for note in notes:
-            print(f"note: {visible(note)}", file=sys.stderr)
-    return 0
+    return assemble(placed, _options(options), layout)
 
 
 def _placed(options: argparse.Namespace) -> Iterator[Placed]:

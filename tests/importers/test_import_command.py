@@ -134,3 +134,21 @@ def test_a_sample_is_known_to_the_importer_of_its_own_folder(path: Path) -> None
     # Rows of JSON Lines may be a long table too, which is asked last.
     assert fits[0] == folder
     assert set(fits[1:]) <= {"long-table"}
+
+
+def test_a_results_file_is_written_as_records_of_another_format(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    target = tmp_path / "results.json"
+    assert imported(capsys, "whileai", ONE_SEED, "-q", "-o", target)[0] == 0
+    words = ("results", target, "--to", "every-eval-ever")
+    status, out, _ = imported(capsys, *words, "--retrieved", 1_700_000_000)
+    records = json.loads(out)
+    assert status == 0
+    assert [record["evaluation_id"] for record in records] == [
+        "recipe/run-0/1700000000",
+        "baseline/run-0/1700000000",
+    ]
+    status, out, err = imported(capsys, *words)
+    assert (status, out) == (2, "")
+    assert "--retrieved" in err
