@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -57,6 +58,7 @@ _MORE_VALUES = (
 )
 
 # Names that do not say what was measured.
+_STANDARD_ERROR = re.compile(r"(^|_)(stderr|std_err|std_error|standard_error|se|sem)$")
 _UNNAMED = frozenset({"value", "score", "outcome", "result"})
 
 
@@ -79,7 +81,7 @@ def roles_of(columns: Sequence[str], options: Options, path: str) -> dict[str, s
     UsageError
         When a column the user names is not there.
     ImportRefused
-        When several columns could be the value.
+        When several columns could be the value, or it is a standard error.
     """
     for role, column in options.columns.items():
         if column not in columns:
@@ -90,6 +92,8 @@ def roles_of(columns: Sequence[str], options: Options, path: str) -> dict[str, s
         named = next((words[name] for name in names if name in words), None)
         if role not in found and named is not None and named not in found.values():
             found[role] = named
+    if _STANDARD_ERROR.search(plain(found.get("value", ""))):
+        raise ImportRefused(f"{found['value']} is a standard error, never a score", path=path)
     if "value" not in found:
         value = _value_column(columns, found, options, path)
         if value is not None:

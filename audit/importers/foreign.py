@@ -14,6 +14,8 @@ from audit.errors import ImportRefused, InputError
 from audit.reading import LARGEST_FILE_BYTES, Source, parse, read_source
 
 _ZSTANDARD = 93
+# What zipfile raises for a damaged or encrypted member.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,12 @@ class Archive:
     """The members of a zip archive, unpacked one at a time."""
 
     source: Source
-    names: tuple[str, ...]
+    zip: zipfile.ZipFile
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the members, in the order of the archive."""
+        return tuple(self.zip.namelist())
 
     def document(self, name: str) -> Any:
         """Return a JSON member, parsed strictly.
@@ -47,7 +54,7 @@ class Archive:
             When the member cannot be unpacked or is not JSON.
         """
         inner = f"{self.source.name}!{name}"
-        return parse(Source(inner, _unpacked(self.source, name), ""))[0]
+        return parse(Source(inner, _unpacked(self, name), ""))[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,25 +220,24 @@ def _plain(value: Any) -> Any:
 
 def _archive(source: Source) -> Archive:
     try:
-        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            members = archive.infolist()
+        archive = zipfile.ZipFile(io.BytesIO(source.data))
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise InputError(f"a broken zip archive: {error}", path=source.name) from None
-    if sum(member.file_size for member in members) > LARGEST_FILE_BYTES:
+    if sum(member.file_size for member in archive.infolist()) > LARGEST_FILE_BYTES:
         raise InputError("unpacks to more than 1 GiB, the most that is read", path=source.name)
-    return Archive(source, tuple(member.filename for member in members))
+    return Archive(source, archive)
 
 
-def _unpacked(source: Source, name: str) -> bytes:
+def _unpacked(archive: Archive, name: str) -> bytes:
+    source = archive.source
     try:
-        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            member = archive.getinfo(name)
-            if member.compress_type == _ZSTANDARD:
-                return _unpacked_zstandard(source, member)
-            return archive.read(name)
-    except (zipfile.BadZipFile, KeyError, EOFError, OSError, ValueError) as error:
+        member = archive.zip.getinfo(name)
+        if member.compress_type == _ZSTANDARD:
+            return _unpacked_zstandard(source, member)
+        return archive.zip.read(name)
+    except _DAMAGED as error:
         raise InputError(f"{name} cannot be unpacked: {error}", path=source.name) from None
-    except NotImplementedError:
+    except (NotImplementedError, RuntimeError):  # an unknown method, or a password
         raise InputError(
             f"{name} is packed in a way zipfile cannot read", path=source.name
         ) from None
@@ -253,7 +259,9 @@ def _unpacked_zstandard(source: Source, member: zipfile.ZipInfo) -> bytes:
     begin += int.from_bytes(header[28:30], "little")
     packed = source.data[begin : begin + member.compress_size]
     try:
-        unpacked = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+        reader = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed))
+        # One byte more than announced is enough to see that the announcement is wrong.
+        unpacked = reader.read(member.file_size + 1)
     except zstandard.ZstdError as error:
         raise InputError(
             f"{member.filename} cannot be unpacked: {error}", path=source.name

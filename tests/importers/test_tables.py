@@ -274,3 +274,11 @@ def test_other_separators_and_a_byte_order_mark_are_read(tmp_path: Path) -> None
     path.write_bytes("\ufeffarm;seed;accuracy\r\nä;1;0.5\r\n".encode())
     document, _ = bring(path)
     assert document["method"] == "ä"
+
+
+def test_a_standard_error_is_never_a_score(tmp_path: Path) -> None:
+    path = made(tmp_path, "arm,seed,acc,acc_stderr\na,0,0.5,0.01\n")
+    document, _ = bring(path)
+    assert scores(document) == [0.5]
+    with pytest.raises(ImportRefused, match="acc_stderr is a standard error"):
+        bring(path, format="long-table", columns={"value": "acc_stderr"})
