@@ -58,7 +58,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="files or pattern that belong to an arm; may be repeated",
     )
     layout.add_argument("--method", metavar="NAME", help="the top arm")
-    layout.add_argument("--control", action="append", default=[], metavar="NAME")
+    layout.add_argument(
+        "--control",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="arm that the top arm is compared with; may be repeated",
+    )
     layout.add_argument(
         "--base",
         action="append",
@@ -72,11 +78,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where a path holds the training seed: 'seed{seed}', or a regular expression",
     )
     reading = parser.add_argument_group("what a file does not say itself")
-    reading.add_argument("--metric", metavar="NAME")
-    reading.add_argument("--benchmark", metavar="NAME")
+    reading.add_argument("--metric", metavar="NAME", help="which metric, or what a column measures")
+    reading.add_argument("--benchmark", metavar="NAME", help="which benchmark; all when left out")
     reading.add_argument("--filter", metavar="NAME", help="answer extraction of lm-eval")
     reading.add_argument("--scale", metavar="LOW-HIGH", help="0-1 or 0-100")
-    reading.add_argument("--lower-is-better", action="store_true", default=None)
+    reading.add_argument(
+        "--lower-is-better", action="store_true", help="direction of a metric that is no accuracy"
+    )
     reading.add_argument(
         "--column",
         action="append",

@@ -133,7 +133,7 @@ def assemble(
         notes |= dict.fromkeys(draft.notes)
         runs += [_settled(run, group, seed) for run in draft.runs]
     runs = _joined(runs)
-    _refuse_one_model_twice(runs)
+    _refuse_one_model_twice(runs, layout)
     _refuse_other_questions(runs)
     arms = _arms(runs, drafts, layout, notes)
     document = _document(arms, drafts, _metrics(runs, drafts, options, notes))
@@ -172,9 +172,21 @@ def _groups(placed: Sequence[Placed], layout: Layout) -> list[tuple[list[Placed]
     """Group files that are read together: same importer, arm and seed."""
     groups: dict[tuple[str, str | None, int | None], list[Placed]] = {}
     for entry in placed:
-        seed = seed_of(entry.file.name, layout.seed_from) if layout.seed_from else None
+        seed = _seed_in_path(entry, layout)
         groups.setdefault((entry.importer, entry.arm, seed), []).append(entry)
     return [(group, seed) for (_, _, seed), group in groups.items()]
+
+
+def _seed_in_path(entry: Placed, layout: Layout) -> int | None:
+    """Return the seed of a file's path; the untrained model has none, so its path needs none."""
+    if layout.seed_from is None or (entry.arm is not None and _may_be_base(entry.arm, layout)):
+        return None
+    return seed_of(entry.file.name, layout.seed_from)
+
+
+def _may_be_base(arm: str, layout: Layout) -> bool:
+    named = arm == layout.method or arm in layout.controls
+    return arm in layout.base or (arm.lower() == "base" and not named)
 
 
 def _settled(run: DraftRun, group: Sequence[Placed], seed: int | None) -> _Run:
@@ -265,10 +277,12 @@ def _with(run: _Run, more: _Run) -> _Run:
     return _Run(run.arm, run.seed, replace(run.draft, document=document, tasks=tasks))
 
 
-def _refuse_one_model_twice(runs: Sequence[_Run]) -> None:
+def _refuse_one_model_twice(runs: Sequence[_Run], layout: Layout) -> None:
+    """Refuse two evaluations of one trained model as two runs; the untrained one may have many."""
     seen: set[tuple[str, str]] = set()
     for run in runs:
-        if run.seed is not None or run.draft.identity is None or run.draft.base:
+        base = run.draft.base or _may_be_base(run.arm, layout)
+        if run.seed is not None or run.draft.identity is None or base:
             continue
         key = (run.arm, run.draft.identity)
         if key in seen:
@@ -333,11 +347,10 @@ def _arms(
 
 def _called_base(runs: Sequence[_Run], layout: Layout, notes: dict[str, None]) -> Iterator[str]:
     """Yield the arm called base: in a results file that name means the untrained model."""
-    named = {layout.method, *layout.controls, *layout.base}
     arms = {run.arm for run in runs if not run.draft.base}
-    for arm in sorted(arms - named):
+    for arm in sorted(arms - set(layout.base)):
         seeded = any(run.arm == arm and run.seed is not None for run in runs)
-        if arm.lower() == "base" and len(arms) > 1 and not seeded:
+        if _may_be_base(arm, layout) and len(arms) > 1 and not seeded:
             notes.setdefault(f"{arm} is taken as the untrained model (--control {arm} otherwise)")
             yield arm
 

@@ -183,3 +183,14 @@ def test_pass_at_10_from_one_sample_a_problem_is_refused(tmp_path: Path) -> None
     file["configs"] = {"code": {"repeats": 1}}
     with pytest.raises(ImportRefused, match="pass@10 needs at least 10 samples a problem"):
         bring(written(tmp_path, "results.json", file))
+
+
+def test_the_untrained_model_needs_no_seed_and_may_be_evaluated_again(tmp_path: Path) -> None:
+    config = {"config": {"model": "hf", "model_args": "pretrained=invented/base"}}
+    again: list[tuple[str | None, Path]] = [
+        ("start", written(tmp_path, f"base{n}.json", results(n / 4, **config))) for n in (1, 2)
+    ]
+    layout = Layout(base=("start",), seed_from="seed{seed}")
+    document, _ = bring([*study("tuned"), *again], layout=layout)
+    assert [entry["accuracy"] for entry in document["base_evaluations"]] == [0.25, 0.5]
+    assert [run["seed"] for run in runs(document)] == [1, 2, 3]

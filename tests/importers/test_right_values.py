@@ -48,3 +48,12 @@ def test_three_gains_over_a_fixed_control_have_a_wide_interval(tmp_path: Path) -
     assert paired is not None
     assert (paired.low, paired.high) == pytest.approx((0.047, 0.742), abs=5e-4)
     assert min(pair.delta for pair in compared.description.pairs) < 0.30
+
+
+def test_printed_scores_are_judged_where_the_evaluation_has_no_outcomes(tmp_path: Path) -> None:
+    header = "arm,seed,benchmark,accuracy,n_samples"
+    rows = [f"{arm},{seed},sums,{0.5 + seed / 100},100" for arm in "ab" for seed in (1, 2, 3)]
+    analysis = judged(tmp_path, "\n".join([header, *rows]), controls=("a",))
+    compared = analysis.comparisons[0]
+    assert compared.seeds == (3, 3)
+    assert compared.delta == 0
