@@ -48,7 +48,13 @@ if TYPE_CHECKING:
     from audit.stats.resampling import BootstrapDistribution
     from audit.stats.scores import score_delta
     from audit.stats.signflip import seed_permutation_p_value, sign_flip_p_value
-    from audit.stats.spread import pooled_seed_spread, score_spread, seed_spread, variance_split
+    from audit.stats.spread import (
+        pooled_score_spread,
+        pooled_seed_spread,
+        score_spread,
+        seed_spread,
+        variance_split,
+    )
     from audit.stats.twolevel import two_level_bootstrap, two_level_sd
 
 _HOME = {
@@ -78,6 +84,7 @@ _HOME = {
     "paired_t": "paired",
     "pass_at_k": "rates",
     "pass_at_k_counts": "rates",
+    "pooled_score_spread": "spread",
     "pooled_seed_spread": "spread",
     "power": "planning",
     "replication": "replicates",
@@ -127,6 +134,7 @@ __all__ = [
     "paired_t",
     "pass_at_k",
     "pass_at_k_counts",
+    "pooled_score_spread",
     "pooled_seed_spread",
     "power",
     "replication",

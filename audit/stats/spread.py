@@ -129,13 +129,32 @@ def score_spread(
     InsufficientData
         Fewer than two scores (reason ``"one-seed"``).
     """
+    return pooled_score_spread([scores], noise_variance=noise_variance, level=level)
+
+
+def pooled_score_spread(
+    arms: Sequence[Sequence[object]], *, noise_variance: float = 0.0, level: float = 0.95
+) -> SeedSpread:
+    """Return the spread between runs pooled over arms of scores; see `score_spread`.
+
+    Parameters
+    ----------
+    arms : sequence of sequences of numbers, each of shape (seeds,)
+    noise_variance, level
+        As for `score_spread`; the noise is the mean over the arms.
+
+    Notes
+    -----
+    v is the mean over the arms; nu is the sum of S_a - 1.
+    """
     check_level(level)
-    values = fractions(scores, "score")
-    if len(values) < 2:
+    values = [fractions(scores, "score") for scores in arms]
+    if not values or min(len(scores) for scores in values) < 2:
         raise InsufficientData("a spread needs at least 2 runs", reason="one-seed")
     if noise_variance < 0:
         raise ValueError(f"noise_variance must not be negative, got {noise_variance}")
-    total, df = float(sample_variance(values)), len(values) - 1
+    total = float(sum(map(sample_variance, values), Fraction(0)) / len(values))
+    df = sum(len(scores) - 1 for scores in values)
     p_zero = chi2_tail(df * total / noise_variance, df) if noise_variance else None
     return _record(total, noise_variance, df, p_zero, "scores", level)
 
