@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup, escape
 
 from audit.pages.markdown import safe_url
-from audit.pages.plain import LONGEST, LONGEST_IN_CELL, harmless
+from audit.pages.plain import LONGEST, LONGEST_IN_CELL, code_line, harmless
 
 
 def text(value: object, limit: int = LONGEST) -> Markup:
@@ -20,7 +20,9 @@ def cell(value: object) -> Markup:
 
 def code(value: object, limit: int = LONGEST_IN_CELL) -> Markup:
     """Write a value as inline code."""
-    return Markup("<code>{}</code>").format(harmless(value, limit))
+    # A long path may break after a slash, not inside a name.
+    shown = escape(harmless(value, limit)).replace("/", Markup("/<wbr>"))
+    return Markup("<code>{}</code>").format(shown)
 
 
 def link(label: object, url: object) -> Markup:
@@ -34,8 +36,8 @@ def link(label: object, url: object) -> Markup:
 def block(lines: object, language: str = "") -> Markup:
     """Write lines as a block of code; ``language`` is for the Markdown form alone."""
     del language
-    parts = lines.splitlines() if isinstance(lines, str) else lines
-    shown = [harmless(line, 2000) for line in parts]  # type: ignore[attr-defined]
+    parts = lines if isinstance(lines, list | tuple) else str(lines).splitlines()
+    shown = [code_line(str(line)) for line in parts]
     return Markup("<pre><code>{}</code></pre>").format("\n".join(shown))
 
 

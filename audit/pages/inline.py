@@ -83,6 +83,11 @@ def parse(prose: str) -> Prose:
     return Prose(tuple(_pieces(folded)))
 
 
+def verbatim(text: str) -> Prose:
+    """Take a command or other text that has no markup, as it stands."""
+    return Prose((Piece("text", _bare(text)),))
+
+
 def _pieces(prose: str) -> Iterator[Piece]:
     plain: list[str] = []
     position = 0

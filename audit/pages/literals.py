@@ -25,7 +25,7 @@ _RESULT = re.compile(
     r"|\d[\d,]*\s+(?:of|out of|in)\s+\d[\d,]*"  # so many of so many
 )
 # A string that holds names, not statements.
-_NAMES = re.compile(r"^(title|paper\.|references|run\.commands|labels)")
+_NAMES = re.compile(r"^(title|score|paper\.|references|run\.commands)")
 
 
 @dataclass(frozen=True, slots=True)

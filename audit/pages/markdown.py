@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from audit.pages.plain import LONGEST, LONGEST_IN_CELL, harmless, one_line
+from audit.pages.plain import LONGEST, LONGEST_IN_CELL, code_line, harmless, one_line
 
 # A pipe would split a table's cell; an entity is read as text by every parser, "\|" is not.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
@@ -79,8 +79,8 @@ def safe_url(url: object) -> str:
 
 def block(lines: object, language: str = "") -> Markdown:
     """Write lines as a fenced code block whose fence is longer than any inside."""
-    parts = lines.splitlines() if isinstance(lines, str) else lines
-    shown = [harmless(line, 2000) for line in parts]  # type: ignore[attr-defined]
+    parts = lines if isinstance(lines, list | tuple) else str(lines).splitlines()
+    shown = [code_line(str(line)) for line in parts]
     longest = max((len(run) for line in shown for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return Markdown("\n".join([fence + language, *shown, fence]))

@@ -6,11 +6,14 @@ not recorded, None, is written as a dash.
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal
 from math import isfinite
 from numbers import Real
 
 ABSENT = "–"  # noqa: RUF001 - an en dash stands for an absent value in a table
 MULTIPLY = "\N{MULTIPLICATION SIGN}"
+
+_LARGEST = 1e15  # beyond, decimals mean nothing
 
 Number = int | float | None
 
@@ -22,7 +25,11 @@ def fraction(value: Number, digits: int = 2) -> str:
     """
     if value is None:
         return ABSENT
-    text = f"{_finite(value):.{digits}f}"
+    # A file's numbers are decimals, so a tie is one in decimals: 0.625 is 0.63.
+    if abs(_finite(value)) >= _LARGEST:
+        return f"{value:.3g}"
+    exact = Decimal(repr(float(value)))
+    text = f"{exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):f}"
     return text.lstrip("-") if not text.strip("-0.") else text
 
 

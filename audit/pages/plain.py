@@ -29,6 +29,13 @@ def one_line(text: str) -> str:
     return "".join(_shown(char) for char in folded)
 
 
+def code_line(text: str, limit: int = 2000) -> str:
+    """Return one line of code as `harmless` does, its blanks kept."""
+    cut = text.expandtabs(4)[:limit].rstrip()
+    shown = "".join(char if char == " " else _shown(char) for char in cut)
+    return shown if len(text) <= limit else f"{shown}… ({len(text):,} characters)"
+
+
 def _shown(char: str) -> str:
     if char.isprintable() or char in _JOINERS:
         return char

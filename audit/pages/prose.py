@@ -9,8 +9,8 @@ from jinja2 import nodes
 
 from audit.errors import UsageError
 from audit.pages.environment import PageEnvironment, one_line_errors, prose_environment
-from audit.pages.inline import Prose, parse
-from audit.pages.recipe import KEYS, LISTS, TABLE, TABLES, TEXT, Passage, Recipe
+from audit.pages.inline import Prose, parse, verbatim
+from audit.pages.recipe import COMMANDS, KEYS, LISTS, PLAIN, TABLE, TABLES, TEXT, Passage, Recipe
 
 # Prose may compute and choose; loops, macros and other templates belong in a template.
 _REFUSED = (nodes.For, nodes.Macro, nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
@@ -32,25 +32,23 @@ def computed(recipe: Recipe, variables: Mapping[str, Any]) -> dict[str, Any]:
     """
     environment = prose_environment()
     texts = {p.key: _computed(p, recipe, environment, variables) for p in recipe.passages()}
-    return {key: _filled(recipe.content.get(key), key, kind, texts) for key, kind in _kinds()}
-
-
-def _kinds() -> list[tuple[str, str]]:
-    return [(key, kind) for key, (kind, _, _) in KEYS.items()]
+    kinds = {key: kind for key, (kind, _, _) in KEYS.items() if key != PLAIN}
+    return {key: _filled(recipe.content.get(key), key, kind, texts) for key, kind in kinds.items()}
 
 
 def _computed(
     passage: Passage, recipe: Recipe, environment: PageEnvironment, variables: Mapping[str, Any]
 ) -> Prose:
+    read = verbatim if passage.key.startswith(COMMANDS) else parse
     if "{" not in passage.text:
-        return parse(passage.text)
+        return read(passage.text)
     place = f"{recipe.path}" if passage.line is not None else f"{recipe.path} {passage.key}"
     try:
         with one_line_errors(place, shift=(passage.line or 1) - 1):
             for refused in environment.parse(passage.text).find_all(_REFUSED):
                 name = type(refused).__name__.lower()
                 raise UsageError(f"{name} is not for prose", path=place, line=(passage.line or 1))
-            return parse(environment.from_string(passage.text).render(variables))
+            return read(environment.from_string(passage.text).render(variables))
     except UsageError as error:
         raise UsageError(
             f"{passage.key}: {error.message}", path=error.path, line=error.line

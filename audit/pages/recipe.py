@@ -28,13 +28,16 @@ KEYS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "run": (TABLE, ("commands", "notes"), "commands, and paragraphs below them"),
     "result_before": (TEXTS, (), "paragraphs above the result table"),
     "result_after": (TEXTS, (), "paragraphs below the result and its verdict"),
-    "checks": (TABLES, ("check", "source", "result"), "further rows of the checks table"),
+    "checks": (TABLES, ("id", "check", "source", "result"), "rows of the checks table; one with the id of a built-in row replaces it"),
     "checks_after": (TEXTS, (), "paragraphs below the checks table"),
     "climb": (TEXTS, (), "paragraphs below the table of rounds"),
     "learned": (TEXTS, (), "what was learned, one point each"),
     "verified": (TEXT, (), "a sentence after the verified line"),
     "references": (TABLES, ("text", "url"), "what the page cites, in order"),
 }
+# Names are data and hold no expressions: figures and tables use them before prose is computed.
+PLAIN = "labels"
+COMMANDS = "run.commands"
 # Keys of the tables above whose value is a list of strings.
 LISTS = {("run", "commands"), ("run", "notes")}
 
@@ -65,9 +68,9 @@ class Recipe:
     source: str = ""
 
     def passages(self) -> Iterator[Passage]:
-        """Yield every string with its key path and line, in the order of the file."""
+        """Yield every string but the labels with its key path and line, in the order of the file."""
         cursor = 0
-        for key, text in _strings(self.content, ""):
+        for key, text in _strings({k: v for k, v in self.content.items() if k != PLAIN}, ""):
             found = _position(self.source, text, cursor)
             cursor = cursor if found is None else found
             line = None if found is None else self.source.count("\n", 0, found) + 1

@@ -239,7 +239,7 @@ def gather(results: Results, policy: Policy, recipe: Recipe, folder: str = "") -
     """
     report = verify(results, policy=policy)
     analysis = report.analysis or analyse(results, policy=policy)
-    labels = {k: v for k, v in (recipe.content.get("labels") or {}).items() if "{" not in v}
+    labels = recipe.content.get("labels") or {}
     compared = deltas(analysis, labels)
     measure = analysis.comparisons[0].measure if analysis.comparisons else None
     measure = measure or next(iter(analysis.measures), None)

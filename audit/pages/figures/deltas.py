@@ -35,14 +35,14 @@ def draw(variables: Variables) -> Drawing | str:
     if not rows:
         return "no delta was measured"
     rows = rows[:MOST_ROWS]
-    figure, (axes,) = canvas.panels(1.35 + 0.36 * len(rows))
+    figure, (axes,) = canvas.panels(1.35 + 0.34 * len(rows))
     band = _band(axes, variables)
     axes.axvline(0, color=canvas.INK, linewidth=1)
     for place, row in enumerate(rows):
         _draw_row(axes, row, place)
     axes.set_yticks(range(len(rows)), [row.label for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.margins(x=0.12)
+    axes.margins(x=0.06)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
     axes.set_xlabel(
@@ -101,14 +101,13 @@ def _draw_row(axes: Axes, row: _Row, place: int) -> None:
         markerfacecolor=canvas.PAPER if row.one_seed else colour,
         markeredgewidth=1.6,
     )
-    axes.annotate(
+    axes.text(
+        1.01,
+        place,
         numbers.estimate(row.value, row.low, row.high),
-        (row.value, place),
-        xytext=(0, 7),
-        textcoords="offset points",
-        ha="center",
+        transform=axes.get_yaxis_transform(),
+        va="center",
         fontsize=8.5,
-        bbox={"facecolor": canvas.PAPER, "edgecolor": "none", "pad": 0.6},
     )
 
 
