@@ -148,7 +148,8 @@ def _refuse_other_formats(source: Source) -> None:
 
 def _syntax_error(name: str, text: str, error: json.JSONDecodeError) -> InputError:
     what = error.msg[0].lower() + error.msg[1:]
-    if error.pos >= len(text.rstrip()):
+    # A line break inside a string is another fault, so an unterminated one runs to the end.
+    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         what = f"the text ends too early ({what}); the file looks cut off"
     elif error.msg == "Extra data":
         what = "more text after the end of the JSON value (JSON Lines, or two files in one?)"

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import InputError
+from audit.errors import InputError, NotResultsError
 from audit.pointer import join
 from audit.reading import Defect, Source, parse, read_source
 
@@ -335,7 +335,15 @@ def load(path: str | Path) -> Results:
 
 def from_source(source: Source) -> Results:
     """Parse what was read into a :class:`Results`; raises like :func:`load`."""
-    document, defects = parse(source)
+    try:
+        document, defects = parse(source)
+    except InputError:
+        from audit.importers import describe_source
+
+        what = describe_source(source)
+        if what is None:
+            raise
+        raise InputError(f"not a results file: it looks like {what}", path=source.name) from None
     _require_version(document, source)
     return Results(document, source, defects)
 
@@ -351,7 +359,7 @@ def _require_version(document: Any, source: Source) -> None:
         from audit.importers import describe
 
         what = describe(document, source.name)
-        raise InputError(f"not a results file: no schema_version{what}", path=source.name)
+        raise NotResultsError(f"not a results file: no schema_version{what}", path=source.name)
     version = document["schema_version"]
     if isinstance(version, bool) or version not in VERSIONS:
         shown = repr(version) if isinstance(version, int | float | str) else type(version).__name__

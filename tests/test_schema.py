@@ -335,7 +335,7 @@ REFUSED: list[tuple[list[tuple[str, Any]], set[tuple[str, str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("steps", "faults"), REFUSED, ids=lambda value: str(value)[:50])
+@pytest.mark.parametrize(("steps", "faults"), REFUSED, ids=lambda v: str(sorted(v))[:50])
 def test_a_broken_contract_is_named_by_place_and_keyword(
     steps: list[tuple[str, Any]], faults: set[tuple[str, str]]
 ) -> None:

@@ -160,14 +160,7 @@ class Comparison:
             [_on_unit(score, self.measure) for score in _scores(side)]
             for side in (self.control, self.treatment)
         ]
-        tasks, samples = answers_behind((*self.control.runs, *self.treatment.runs))
-        return design_of_scores(
-            *scores,
-            result=self.standing.result,
-            tasks=tasks,
-            samples=samples or 1,
-            level=level,
-        )
+        return design_of_scores(*scores, result=self.standing.result, level=level)
 
     @cached_property
     def underpowered(self) -> bool | None:
@@ -397,7 +390,7 @@ def _score_numbers(
     from audit.stats import score_delta
 
     scores = [_scores(side) for side in (control, treatment)]
-    tasks, samples = answers_behind((*control.runs, *treatment.runs))
+    answers = answers_behind((*control.runs, *treatment.runs))
     if measure.span is None:
         return Refusal("unknown-scale", f"{measure.name} has no bounds, so no floor can be set")
     if min(map(len, scores)) < 2:
@@ -407,12 +400,10 @@ def _score_numbers(
     if any(not 0 <= value <= 1 for values in on_unit for value in values):
         return Refusal("unknown-scale", f"a score of {measure.name} lies outside its scale")
     try:
-        result = score_delta(
-            *map(_printed, on_unit), tasks=tasks, samples=samples, level=settings.level
-        )
+        result = score_delta(*map(_printed, on_unit), tasks=answers, level=settings.level)
     except InsufficientData as error:
         return Refusal(error.reason, str(error))
-    return Numbers(result, measure, tasks, min(map(len, scores)))
+    return Numbers(result, measure, answers, min(map(len, scores)))
 
 
 def _on_unit(value: Fraction, measure: Measure) -> Fraction:
@@ -441,16 +432,11 @@ def _identical(numbers: tuple[Numbers, ...], control: Side, treatment: Side) -> 
     return None
 
 
-def answers_behind(runs: Iterable[MeasuredRun]) -> tuple[int | None, int | None]:
-    """Return tasks and answers a task behind the scores of several runs; None where unknown."""
-    runs = list(runs)
-    tasks = {len(r.outcomes.counts) if r.outcomes else r.examples for r in runs}
-    samples = {min(r.outcomes.samples) if r.outcomes else r.drawn for r in runs}
-    if None in tasks or not tasks:
-        return None, None
-    known = [k for k in samples if k]
-    drawn = min(known) if known and None not in samples else None
-    return min(t for t in tasks if t is not None), drawn
+def answers_behind(runs: Iterable[MeasuredRun]) -> int | None:
+    """Return the fewest answers behind the scores of several runs; None where one is unknown."""
+    numbers = [run.answers for run in runs]
+    known = [number for number in numbers if number is not None]
+    return min(known) if known and len(known) == len(numbers) else None
 
 
 def _scores(side: Side) -> list[Fraction]:

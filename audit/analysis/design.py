@@ -145,11 +145,9 @@ def design_of_scores(
     treatment: Sequence[Fraction],
     *,
     result: ScoreDelta,
-    tasks: int | None,
-    samples: int,
     level: float,
 ) -> Design:
-    """Return the design of a comparison with one score a run.
+    """Return the design of a comparison with one score a run, each answer counted as a task.
 
     The evaluation's share is p(1 - p) over the answers behind a score, which is its upper bound.
     """
@@ -171,7 +169,7 @@ def design_of_scores(
             task_effect_sd=0.0,
         ),
         seeds=(result.control.seeds, result.treatment.seeds),
-        tasks=tasks or result.denominator,
-        samples=samples if tasks else 1,
+        tasks=result.denominator,
+        samples=1,
         level=level,
     )

@@ -85,11 +85,9 @@ def floor_of(results: Results, measure: Measure, level: float) -> Floor | NotMea
             return Floor(floor, source, measure.span or 1.0)
         means = [run.score for run in base.runs if run.score is not None]
         if len(means) > 1 and measure.span == 1:
-            first = base.runs[0]
             floor = noise_floor(
                 run_means=means,
-                tasks=first.examples,
-                samples=first.drawn,
+                tasks=base.runs[0].answers,
                 deterministic=greedy,
                 level=level,
             )

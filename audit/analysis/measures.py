@@ -103,7 +103,8 @@ def _measure(results: Results, metric: str, benchmark: str | None, split: str | 
 class MeasuredRun:
     """One finished run, or one evaluation of the base, as one measure saw it.
 
-    ``outcomes`` are per task; without them ``recorded`` is the one score the file has.
+    ``outcomes`` are per task; without them ``recorded`` is the one score the file has, and
+    ``examples`` the answers that were scored for it.
     """
 
     label: str
@@ -113,9 +114,13 @@ class MeasuredRun:
     outcomes: TaskOutcomes | None = None
     recorded: float | None = None
     examples: int | None = None
-    drawn: int | None = None
     tokens: int | None = None
     fault: str | None = None
+
+    @property
+    def answers(self) -> int | None:
+        """Number of answers behind the score: tasks times answers a task; None where unknown."""
+        return self.examples if self.outcomes is None else sum(self.outcomes.samples)
 
     @cached_property
     def score(self) -> Fraction | None:
@@ -209,7 +214,6 @@ def _measured(run: Run, measure: Measure) -> MeasuredRun | None:
         outcomes=outcomes,
         recorded=recorded,
         examples=run.metrics.get("examples"),
-        drawn=run.metrics.get("samples_per_example"),
     )
 
 
@@ -272,14 +276,13 @@ def _base_run(
         outcomes=outcomes,
         recorded=recorded,
         examples=block.get("examples"),
-        drawn=block.get("samples_per_example"),
         tokens=block.get("generated_tokens"),
     )
 
 
-def _order(run: MeasuredRun) -> tuple[bool, int, str, Fraction]:
+def _order(run: MeasuredRun) -> tuple[bool, int, str, int]:
     name = run.run.run_id if run.run is not None else None
-    return (run.seed is None, run.seed or 0, name or "", run.score or Fraction(0))
+    return (run.seed is None, run.seed or 0, name or "", run.run.index if run.run else 0)
 
 
 def _unlisted(results: Results, arm: Arm) -> tuple[int, ...]:

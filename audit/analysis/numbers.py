@@ -35,7 +35,8 @@ class Interval:
 class Numbers:
     """The result of one of the tests, with the scale of the metric.
 
-    ``result`` is on [0, 1]; ``missing`` says how missing tasks entered it.
+    ``result`` is on [0, 1]; ``tasks`` counts answers where only scores are known, None where not
+    even those; ``missing`` says how missing tasks entered it.
     """
 
     result: SeedDelta | BaseDelta | ScoreDelta

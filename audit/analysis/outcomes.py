@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import comb, lcm
+from operator import add, gt
 
 from audit.results import Evaluation
 
@@ -148,11 +149,10 @@ def _fault(found: TaskOutcomes) -> str | None:
         return "its lists have different lengths"
     if found.ids is not None and len(set(found.ids)) != tasks:
         return "a task id stands twice"
-    if any(right > drawn for right, drawn in zip(found.counts, found.samples, strict=True)):
+    if any(map(gt, found.counts, found.samples)):
         return "a task has more right answers than answers"
     if found.errored is not None and any(
-        right + failed > drawn
-        for right, failed, drawn in zip(found.counts, found.errored, found.samples, strict=True)
+        map(gt, map(add, found.counts, found.errored), found.samples)
     ):
         return "right and errored answers of a task are more than its answers"
     return None

@@ -12,11 +12,16 @@ from importlib import import_module
 from typing import NoReturn
 
 from audit import __version__
+from audit.cli.safe import inert, shortened, visible
 from audit.errors import AuditError
 
 # name -> (module with configure(parser) and main(options) -> int, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("audit.cli.verify", "check results files: contract, arithmetic, statistics"),
+    "gate": ("audit.cli.gate", "decide over files and folders whether their claims stand"),
+    "compare": ("audit.cli.compare", "tell whether a re-run of a study replicated"),
+    "plan": ("audit.cli.plan", "seeds, tasks and answers that an effect needs"),
+    "self-check": ("audit.cli.self_check", "measure the verdicts' own error rates here"),
     "rules": ("audit.cli.rules", "list the catalogue of rules"),
     "explain": ("audit.cli.explain", "print one rule's page"),
     "render": ("audit.cli.render", "a page from a results file, or is a committed page fresh"),
@@ -73,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(import_module(COMMANDS[options.command][0]).main(options))
     except AuditError as error:
-        print(f"audit: {error}", file=sys.stderr)
+        print(inert(f"audit: {visible(str(error))}"), file=sys.stderr)
         return error.exit_status
     except MemoryError:
         print("audit: not enough memory for this input", file=sys.stderr)
@@ -96,7 +101,8 @@ def run() -> NoReturn:
         if os.environ.get("AUDIT_DEBUG"):
             traceback.print_exc()
         print(
-            f"audit: internal error, please report it: {type(error).__name__}: {error}"[:500],
+            "audit: internal error, please report it:",
+            shortened(f"{type(error).__name__}: {error}", 400),
             "(AUDIT_DEBUG=1 shows where)",
             file=sys.stderr,
         )

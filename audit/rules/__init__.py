@@ -2,12 +2,68 @@
 
 from __future__ import annotations
 
-from audit.rules import contract, reading
+from audit.rules import (
+    advantages,
+    aggregates,
+    baseline,
+    bounds,
+    claims,
+    compute,
+    confounds,
+    contract,
+    evaluation,
+    execution,
+    flags,
+    identity,
+    leakage,
+    loss,
+    mechanism,
+    outcomes,
+    precision,
+    printed,
+    protocol,
+    provenance,
+    ratio,
+    reading,
+    replication,
+    required,
+    sampling,
+    seeds,
+    start,
+    steps,
+)
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
+# What the data means comes first, what it says twice after; reports keep this order.
 CATALOGUE: tuple[Rule, ...] = (
     *reading.RULES,
     *contract.RULES,
+    *claims.RULES,
+    *replication.RULES,
+    *seeds.RULES,
+    *leakage.RULES,
+    *mechanism.RULES,
+    *baseline.RULES,
+    *compute.RULES,
+    *confounds.RULES,
+    *protocol.RULES,
+    *outcomes.RULES,
+    *required.RULES,
+    *provenance.RULES,
+    *printed.RULES,
+    *steps.RULES,
+    *sampling.RULES,
+    *advantages.RULES,
+    *ratio.RULES,
+    *loss.RULES,
+    *precision.RULES,
+    *bounds.RULES,
+    *start.RULES,
+    *execution.RULES,
+    *aggregates.RULES,
+    *evaluation.RULES,
+    *identity.RULES,
+    *flags.RULES,
 )
 
 __all__ = ["CATALOGUE", "Case", "Found", "Held", "Outcome", "Rule", "Skipped", "find_rule"]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from audit.analysis import Analysis
     from audit.claims import Claim
     from audit.partition import DataFile
+    from audit.rules.telemetry import ArmLog
 
 _SECTIONS = ("Why", "Fix", "Bad", "Good")
 
@@ -82,6 +83,13 @@ class Case:
 
         return analyse(self.results, policy=self.policy, claims=self.claims)
 
+    @cached_property
+    def logs(self) -> tuple[ArmLog, ...]:
+        """The training logs of every arm, flattened when a rule first asks."""
+        from audit.rules.telemetry import read_logs
+
+        return read_logs(self.results)
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -111,19 +119,24 @@ class Rule:
         return page
 
     @property
+    def summary(self) -> str:
+        """The first paragraph of the statement."""
+        return _joined(self._page["Statement"].partition("\n\n")[0])
+
+    @property
     def statement(self) -> str:
         """What is wrong when the rule speaks."""
-        return self._page["Statement"]
+        return _joined(self._page["Statement"])
 
     @property
     def why(self) -> str:
         """Why it matters."""
-        return self._page.get("Why", "")
+        return _joined(self._page.get("Why", ""))
 
     @property
     def fix(self) -> str:
         """What to do about it."""
-        return self._page.get("Fix", "")
+        return _joined(self._page.get("Fix", ""))
 
     @property
     def bad(self) -> str:
@@ -134,3 +147,8 @@ class Rule:
     def good(self) -> str:
         """An example that passes."""
         return self._page.get("Good", "")
+
+
+def _joined(text: str) -> str:
+    """Return prose from a docstring as one line, whatever its indentation was."""
+    return " ".join(text.split())

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from audit.errors import InsufficientData
-from audit.stats.delta import ArmParts, arm_parts
+from audit.stats.delta import ArmParts
 from audit.stats.exact import Outcomes, comparable, fits, outcomes, replicated, task_differences
 from audit.stats.exact import variance as integer_variance
 from audit.stats.pivot import Pivot, hulled_interval, interval
@@ -38,6 +38,10 @@ def base_delta(
     level : float
         Confidence level.
 
+    Returns
+    -------
+    BaseDelta
+
     Raises
     ------
     InsufficientData
@@ -66,7 +70,7 @@ def base_delta(
         raise InsufficientData(
             "base has one evaluation, needs at least 2", reason="too-few-evaluations"
         )
-    own = arm_parts(arm)
+    own = ArmParts(arm)
     w2 = evaluation_variance(zero)
     u0 = w2 / zero.seeds
     v_t = integer_variance(*task_differences(zero, arm))

@@ -11,7 +11,7 @@ import numpy as np
 
 from audit.errors import InsufficientData
 from audit.stats.exact import comparable, outcomes, split_samples, task_differences
-from audit.stats.lattice import LARGEST_WORK, Lattice, lattice, reduced
+from audit.stats.lattice import LARGEST_WORK, Lattice, coarser, lattice, reduced
 from audit.stats.quantiles import check_level
 from audit.stats.resampling import BootstrapDistribution, LatticePmf, resampled_sum
 
@@ -30,16 +30,21 @@ def exact_bootstrap(
     Parameters
     ----------
     differences : sequence of numbers, shape (tasks,)
-        Per-task differences; put on a lattice as `lattice` says.
+        Per-task differences, on a lattice as `audit.stats.lattice.lattice` finds it; where that is
+        too fine to count out, rounded to 1/4096.
     kind : {"percentile", "bca"}
     level : float
         Confidence level.
 
+    Returns
+    -------
+    BootstrapDistribution
+
     Raises
     ------
     InsufficientData
-        Fewer than two differences (reason ``"too-few-differences"``), or a lattice too fine for
-        their number (``"too-large"``).
+        Fewer than two differences (reason ``"too-few-differences"``), or too many on
+        too wide a range (``"too-large"``).
     ValueError
         A value is no finite number, or ``kind`` is unknown.
 
@@ -75,6 +80,10 @@ def exact_bootstrap_counts(
         Answers drawn for each cell; a tuple gives (control, treatment).
     kind, level
         As for `exact_bootstrap`.
+
+    Returns
+    -------
+    BootstrapDistribution
     """
     samples_c, samples_t = split_samples(samples)
     arm_c = outcomes(control, samples_c, "control")
@@ -87,11 +96,14 @@ def _bootstrap(points: Lattice, kind: str, level: float) -> BootstrapDistributio
     check_level(level)
     if kind not in ("percentile", "bca"):
         raise ValueError(f"kind must be 'percentile' or 'bca', got {kind!r}")
-    values, tasks = points.numerators, len(points.numerators)
+    tasks = len(points.numerators)
     if tasks < 2:
         raise InsufficientData(
             f"a bootstrap needs at least 2 differences, got {tasks}", reason="too-few-differences"
         )
+    if tasks * points.range > LARGEST_WORK:
+        points = coarser(points)
+    values = points.numerators
     if tasks * points.range > LARGEST_WORK:
         raise InsufficientData(
             f"{tasks} tasks on a lattice of {points.range} steps are too many to count out",

@@ -87,7 +87,7 @@ def seed_delta(
     replicated(arm_t, "treatment")
     if paired and arm_c.seeds != arm_t.seeds:
         raise ValueError(f"paired arms need equal seeds, got {arm_c.seeds} and {arm_t.seeds}")
-    parts = (arm_parts(arm_c, floor_samples), arm_parts(arm_t, floor_samples))
+    parts = (ArmParts(arm_c, floor_samples), ArmParts(arm_t, floor_samples))
     declared, paired = paired, paired and arm_c.seeds >= 3
     differences, common = task_differences(arm_c, arm_t)
     v_t = variance(differences, common)
@@ -146,11 +146,6 @@ class ArmParts:
             saturated=self.saturated,
             identical=self.identical,
         )
-
-
-def arm_parts(arm: Outcomes, floor_samples: int | None = None) -> ArmParts:
-    """Return the variance components of one arm of at least two runs."""
-    return ArmParts(arm, floor_samples)
 
 
 def saturated_variance(seeds: int, tasks: int, samples: int) -> Fraction:

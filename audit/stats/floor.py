@@ -39,7 +39,7 @@ def noise_floor(
     samples : int or array of int, optional
         Answers drawn for each cell; needed with ``evaluations``.
     run_means : sequence of numbers, shape (runs,), optional
-        Scores of the re-evaluations where the answers are not known.
+        Scores of the re-evaluations where the answers are not known; unused where they are.
     tasks : int, optional
         Tasks behind ``run_means``; only the Bernoulli bound needs it.
     deterministic : bool
@@ -101,6 +101,10 @@ def floor_from_run_std(
     level : float
         Confidence level.
 
+    Returns
+    -------
+    NoiseFloor
+
     Raises
     ------
     ValueError
@@ -126,7 +130,19 @@ def floor_from_run_std(
 def bernoulli_bound(rate: float, *, tasks: int, samples: int, level: float = 0.95) -> float:
     """Return the floor were every task's rate the mean rate: a bound, wider than the truth.
 
-    Phi^-1(.975) sqrt(2 p (1 - p) / (T k)), score units.
+    Parameters
+    ----------
+    rate : float
+        Mean rate of right answers.
+    tasks, samples : int
+        Tasks, and answers drawn for each.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    float
+        Phi^-1(.975) sqrt(2 p (1 - p) / (T k)), score units.
     """
     return normal_quantile(level) * sqrt(2 * rate * (1 - rate) / (tasks * samples))
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LARGEST_DENOMINATOR = 4096
 LARGEST_WORK = 2**24
+_INT64_ROOM = 2**62
 _FLOAT_ROUNDING = Fraction(1, 10**9)
 
 
@@ -53,31 +54,30 @@ def lattice(differences: ArrayLike | Sequence[object]) -> Lattice:
         up to 4096 within 1e-9; where their common denominator is above 4096, all are rounded to
         1/4096 (error of a mean at most 1.3e-4).
 
+    Returns
+    -------
+    Lattice
+
     Raises
     ------
     InsufficientData
-        There is no value (reason ``"too-few-differences"``).
+        There is no value (reason ``"too-few-differences"``), or one beyond 1e15
+        (``"too-large"``).
     ValueError
         A value is no finite number.
     """
-    values = differences.tolist() if isinstance(differences, np.ndarray) else list(differences)  # type: ignore[arg-type]
+    values, places = _distinct(differences)
     if not values:
         raise InsufficientData("no differences given", reason="too-few-differences")
-    distinct = {value: fractions([value], "difference")[0] for value in set(values)}
-    exact = all(isinstance(value, (int, Fraction)) for value in distinct)
-    placed = distinct if exact else _placed(distinct)
-    rounded = placed is None
-    if placed is None:
-        placed = {
-            v: Fraction(round(f * LARGEST_DENOMINATOR), LARGEST_DENOMINATOR)
-            for v, f in distinct.items()
-        }
-    denominator = lcm(*(f.denominator for f in placed.values()))
-    numerators = {v: int(f * denominator) for v, f in placed.items()}
-    if max(abs(n) for n in numerators.values()) >= 2**62:
-        raise InsufficientData("the differences have no common lattice", reason="too-large")
-    array = np.array([numerators[value] for value in values], dtype=np.int64)
-    return Lattice(array, denominator, rounded)
+    given = fractions(values, "difference")
+    exact = all(isinstance(value, (int, Fraction)) for value in values)
+    placed = given if exact else _placed(given)
+    if placed is not None:
+        denominator = lcm(*(value.denominator for value in placed))
+        numerators = [int(value * denominator) for value in placed]
+        if max(abs(n) for n in numerators) < _INT64_ROOM:
+            return Lattice(np.array(numerators, dtype=np.int64)[places], denominator, False)
+    return _on_steps(given, places)
 
 
 def reduced(numerators: Any, denominator: int) -> Lattice:
@@ -87,14 +87,38 @@ def reduced(numerators: Any, denominator: int) -> Lattice:
     return Lattice((values // divisor).astype(np.int64), denominator // divisor, False)
 
 
-def _placed(distinct: dict[Any, Fraction]) -> dict[Any, Fraction] | None:
-    """Return the simple fraction that each value stands for, or None."""
-    placed: dict[Any, Fraction] = {}
+def coarser(points: Lattice) -> Lattice:
+    """Return a lattice too fine to count out rounded to 1/4096."""
+    values, places = np.unique(points.numerators, return_inverse=True)
+    return _on_steps([Fraction(int(v), points.denominator) for v in values], places)
+
+
+def _on_steps(values: list[Fraction], places: Any) -> Lattice:
+    numerators = [round(value * LARGEST_DENOMINATOR) for value in values]
+    if max(abs(n) for n in numerators) >= _INT64_ROOM:
+        raise InsufficientData("the differences are too large to count out", reason="too-large")
+    return Lattice(np.array(numerators, dtype=np.int64)[places], LARGEST_DENOMINATOR, True)
+
+
+def _distinct(differences: ArrayLike | Sequence[object]) -> tuple[list[Any], Any]:
+    """Return the distinct values, and for each difference which of them it is."""
+    if isinstance(differences, np.ndarray) and differences.dtype.kind in "iuf":
+        distinct, places = np.unique(differences.ravel(), return_inverse=True)
+        return distinct.tolist(), places
+    values: list[Any] = list(differences)  # type: ignore[arg-type]  # a scalar fails as it should
+    index: dict[Any, int] = {}
+    order = [index.setdefault(value, len(index)) for value in values]
+    return list(index), order
+
+
+def _placed(values: list[Fraction]) -> list[Fraction] | None:
+    """Return the simple fractions that the values stand for, or None."""
+    placed = []
     denominator = 1
-    for value, exact in distinct.items():
+    for exact in values:
         simple = exact.limit_denominator(LARGEST_DENOMINATOR)
         denominator = lcm(denominator, simple.denominator)
         if abs(simple - exact) > _FLOAT_ROUNDING or denominator > LARGEST_DENOMINATOR:
             return None
-        placed[value] = simple
+        placed.append(simple)
     return placed

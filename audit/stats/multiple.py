@@ -20,6 +20,10 @@ def holm(p_values: Sequence[float], *, level: float = 0.95) -> HolmResult:
     level : float
         One minus the family-wise error rate.
 
+    Returns
+    -------
+    HolmResult
+
     Raises
     ------
     InsufficientData

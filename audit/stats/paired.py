@@ -28,6 +28,10 @@ def paired_t(differences: ArrayLike | Sequence[object], *, level: float = 0.95) 
     level : float
         Confidence level.
 
+    Returns
+    -------
+    PairedT
+
     Raises
     ------
     InsufficientData
@@ -65,6 +69,10 @@ def one_seed_interval(
     samples : int, array of int, or tuple of two of these
         Answers drawn for each cell; a tuple gives (control, treatment).
 
+    Returns
+    -------
+    PairedT
+
     Raises
     ------
     InsufficientData
@@ -90,6 +98,10 @@ def seed_correlation(control: Sequence[object], treatment: Sequence[object]) -> 
     ----------
     control, treatment : sequence of numbers, shape (seeds,)
         Run means by seed, score units.
+
+    Returns
+    -------
+    float or None
 
     Raises
     ------

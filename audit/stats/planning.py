@@ -54,6 +54,10 @@ def power(
     level : float
         Confidence level of the interval.
 
+    Returns
+    -------
+    float
+
     Raises
     ------
     InsufficientData
@@ -190,7 +194,7 @@ def _power(effect: float, design: _Design) -> float:
     return float((above + below).mean())
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def _design(
     components: Components, seeds: tuple[int, int], tasks: int, samples: int, level: float
 ) -> _Design:

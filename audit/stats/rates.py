@@ -87,6 +87,10 @@ def wilson(successes: int, trials: int, *, level: float = 0.95) -> Proportion:
     level : float
         Confidence level.
 
+    Returns
+    -------
+    Proportion
+
     Raises
     ------
     InsufficientData

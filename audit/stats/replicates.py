@@ -27,6 +27,10 @@ def replication(
     level : float
         Confidence level of the printed intervals and of those returned.
 
+    Returns
+    -------
+    Replication
+
     Raises
     ------
     InsufficientData
@@ -86,6 +90,11 @@ def tipping_sd(delta: float, se: float, *, level: float = 0.95) -> float:
     ----------
     delta, se : float
         Difference of two single runs and its standard error without training variance.
+
+    Returns
+    -------
+    float
+        Score units; 0 where the difference is not significant.
 
     Notes
     -----

@@ -41,6 +41,10 @@ def score_delta(
     level : float
         Confidence level.
 
+    Returns
+    -------
+    ScoreDelta
+
     Raises
     ------
     InsufficientData

@@ -27,7 +27,11 @@ def sign_flip_p_value(differences: ArrayLike | Sequence[object]) -> float:
     Parameters
     ----------
     differences : sequence of numbers, shape (n,)
-        Differences of pairs, put on a lattice as `lattice` says.
+        Differences of pairs, put on a lattice as `audit.stats.lattice.lattice` says.
+
+    Returns
+    -------
+    float
 
     Raises
     ------
@@ -66,6 +70,10 @@ def seed_permutation_p_value(
     ----------
     control_means, treatment_means : sequence of numbers, shape (seeds,)
         Score of each training run.
+
+    Returns
+    -------
+    float
 
     Raises
     ------

@@ -12,7 +12,7 @@ import numpy as np
 
 from audit.errors import InsufficientData
 from audit.stats.decimals import fractions, sample_variance
-from audit.stats.delta import ArmParts, arm_parts
+from audit.stats.delta import ArmParts
 from audit.stats.exact import (
     Outcomes,
     comparable,
@@ -49,6 +49,10 @@ def seed_spread(
         answers alone, which leaves what the seed does to these tasks in (two samples or more).
     level : float
         Confidence level.
+
+    Returns
+    -------
+    SeedSpread
 
     Raises
     ------
@@ -89,6 +93,10 @@ def pooled_seed_spread(
     kind, level
         As for `seed_spread`.
 
+    Returns
+    -------
+    SeedSpread
+
     Notes
     -----
     v and W are means over the arms; nu is the sum of S_a - 1.
@@ -123,6 +131,10 @@ def score_spread(
         Variance of a run's score that is the evaluation's, taken as known; 0 leaves it in.
     level : float
         Confidence level.
+
+    Returns
+    -------
+    SeedSpread
 
     Raises
     ------
@@ -168,6 +180,10 @@ def variance_split(control: ArrayLike, treatment: ArrayLike, *, samples: Any) ->
         Right answers.
     samples : int, array of int, or tuple of two of these
         Answers drawn for each cell; a tuple gives (control, treatment).
+
+    Returns
+    -------
+    Components
 
     Notes
     -----
@@ -230,7 +246,7 @@ def _parts(values: ArrayLike, samples: Any) -> ArmParts:
     if arm.tasks < 2:
         raise InsufficientData("a spread needs at least 2 tasks, got 1", reason="few-tasks")
     replicated(arm, "arm")
-    return arm_parts(arm)
+    return ArmParts(arm)
 
 
 def _as_counts(values: ArrayLike, samples: Any) -> Any:

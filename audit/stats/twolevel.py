@@ -56,6 +56,10 @@ def two_level_bootstrap(
     level : float
         Confidence level.
 
+    Returns
+    -------
+    BootstrapDistribution
+
     Raises
     ------
     InsufficientData
@@ -90,7 +94,7 @@ def two_level_bootstrap(
             f"{arm_c.tasks} tasks on a lattice of {span} steps are too many to count out",
             reason="too-large",
         )
-    pmf = resampled_sum(weighted, arm_c.tasks)
+    pmf = resampled_sum([(w, v.astype(np.int64)) for w, v in weighted], arm_c.tasks)
     differences, common = task_differences(arm_c, arm_t)
     tail, scale = (1 - level) / 2, arm_c.tasks * denominator
     return BootstrapDistribution(
@@ -115,6 +119,10 @@ def two_level_sd(
 ) -> float:
     """Return the standard deviation of `two_level_bootstrap` at any number of seeds.
 
+    Parameters are those of `two_level_bootstrap`.
+
+    Notes
+    -----
     sqrt(var_s(D_s.) / S + var_t(D_.t) / T + mean(R^2) / (S T)) with ddof 0 and R what rows and
     columns leave of D; unpaired, the first and the last term are sums over the arms.
     """
@@ -185,7 +193,7 @@ def _in_lowest_terms(
         divisor = gcd(divisor, int(np.gcd.reduce(values)))
         if divisor == 1:
             break
-    return [(w, (v // divisor).astype(np.int64)) for w, v in weighted], denominator // divisor
+    return [(w, v // divisor) for w, v in weighted], denominator // divisor
 
 
 def _sd(control: Outcomes, treatment: Outcomes, paired: bool) -> float:

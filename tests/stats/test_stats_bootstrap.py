@@ -169,6 +169,17 @@ def test_the_closed_form_of_the_two_level_sd_is_that_of_its_distribution(
     assert result.mean == pytest.approx(mean, abs=1e-12)
 
 
+@settings(max_examples=30)
+@given(st.integers(2, 3), st.integers(2, 6), st.integers(0, 2**32 - 1), st.booleans())
+def test_swapping_the_arms_mirrors_two_levels(
+    seeds: int, tasks: int, seed: int, paired: bool
+) -> None:
+    a, b = np.random.default_rng(seed).integers(0, 4, (2, seeds, tasks))
+    one = two_level_bootstrap(a, b, samples=3, paired=paired)
+    two = two_level_bootstrap(b[::-1, ::-1], a[::-1, ::-1], samples=3, paired=paired)
+    assert (one.low, one.high, one.sd, one.mean) == (-two.high, -two.low, two.sd, -two.mean)
+
+
 def test_values_off_any_lattice_are_rounded_and_marked() -> None:
     d = np.random.default_rng(0).normal(size=50)
     result = exact_bootstrap(d)
@@ -176,6 +187,16 @@ def test_values_off_any_lattice_are_rounded_and_marked() -> None:
     assert abs(result.mean - d.mean()) < 1.3e-4
     assert result.sd == pytest.approx(d.std() / np.sqrt(50), abs=1e-4)
     assert exact_bootstrap(d) == result
+
+
+def test_a_lattice_too_fine_to_count_out_is_rounded_and_marked() -> None:
+    fine = [Fraction(1, p) for p in (10007, 10009, 10037, 10039, 10061)]
+    result = exact_bootstrap(fine)
+    assert result.method == "rounded-lattice"
+    assert result.mean == pytest.approx(float(sum(fine) / 5), abs=1.3e-4)
+    counts, drawn = [[3, 5, 7, 2]], [[10007, 10009, 10037, 10039]]
+    by_counts = exact_bootstrap_counts(counts, counts, samples=([[20011] * 4], drawn))
+    assert by_counts.method == "rounded-lattice"
 
 
 @pytest.mark.parametrize(
@@ -218,6 +239,7 @@ def test_no_variation_leaves_one_point() -> None:
         (lambda: exact_bootstrap([0.5]), "too-few-differences"),
         (lambda: exact_bootstrap([]), "too-few-differences"),
         (lambda: exact_bootstrap([0, 2**24]), "too-large"),
+        (lambda: exact_bootstrap([0, 2**70]), "too-large"),
         (lambda: two_level_bootstrap([[0, 1]] * 7, [[1, 0]] * 7, samples=1, paired=True),
          "too-large"),
         (lambda: two_level_bootstrap([[0, 1]] * 5, [[1, 0]] * 5, samples=1), "too-large"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -60,27 +61,24 @@ def test_the_smallest_explaining_number_of_answers_is_found(
     result = score_delta(scores, scores)
     assert result.denominator == answers
     assert result.denominator_found
-    assert not any(explained(scores, n) for n in range(1, answers))
-    assert explained(scores, answers)
+    assert [n for n in range(1, answers + 1) if explained(scores, n)] == [answers]
 
 
 def explained(scores: list[Any], n: int) -> bool:
     """Whether one of the two nearest multiples of 1 / n is within rounding of each score."""
-
-    def tolerance(score: Any) -> Fraction:
-        if isinstance(score, (int, Fraction)):
-            return Fraction(0)
-        decimals = -int(Decimal(str(score)).as_tuple().exponent)
-        return Fraction(1, 2 * 10 ** min(decimals, 12))
-
-    def numerators(score: Fraction, n: int) -> range:
-        return range(int(score * n), min(int(score * n) + 1, n) + 1)
-
-    exact = [Fraction(str(s)) if not isinstance(s, Fraction) else s for s in scores]
     return all(
-        any(abs(e - Fraction(c, n)) <= tolerance(s) for c in range(n + 1))
-        for s, e in zip(scores, exact, strict=True)
+        any(abs(exact - Fraction(c, n)) <= tolerance for c in (int(exact * n), int(exact * n) + 1))
+        for exact, tolerance in map(rounding, scores)
     )
+
+
+@cache
+def rounding(score: Any) -> tuple[Fraction, Fraction]:
+    """The score as printed, and half a unit of its last decimal (the 12th at most)."""
+    if isinstance(score, (int, Fraction)):
+        return Fraction(score), Fraction(0)
+    decimals = -int(Decimal(str(score)).as_tuple().exponent)
+    return Fraction(str(score)), Fraction(1, 2 * 10 ** min(decimals, 12))
 
 
 @given(

@@ -1,0 +1,163 @@
+"""RATIO: probability ratios of a first update, and the shares of tokens that a clip touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from audit.finding import Severity
+from audit.rules.float32 import smallest_denominator, to_float32
+from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
+from audit.rules.telemetry import ArmLog, each_arm
+
+# Log-probabilities of one float32 model from two kernels or batch shapes differ by some 1e-6 to
+# 1e-5; a policy that has taken a step moves its largest log ratio by far more than 1e-4.
+_SAME_POLICY = 1e-4
+_FRACTIONS = ("clip_fraction", "gated_clip_fraction")
+
+
+def ratio_one_at_first(case: Case) -> Iterator[Outcome]:
+    """On the first update of a batch the ratio is not 1, or something was clipped.
+
+    Why
+        The policy that is updated is still the one that sampled, so every ratio is 1. If it is
+        not, old log-probabilities come from another model, or the log was altered.
+    Fix
+        Compute both log-probabilities with the same weights and without dropout.
+    Bad
+        "inner_update": 1 with "max_abs_log_ratio": 0.02
+    Good
+        "inner_update": 1 with "max_abs_log_ratio": 0.0, "clip_fraction": 0.0
+    """
+    return each_arm(case, _ratio_one_at_first, audited=True)
+
+
+def _ratio_one_at_first(arm: ArmLog) -> Iterator[Outcome]:
+    held = 0
+    limits = {"max_abs_log_ratio": _SAME_POLICY, "clip_fraction": 0.0, "gated_clip_fraction": 0.0}
+    for name, limit in limits.items():
+        column = arm.column(name)
+        for update in arm.updates:
+            if update.place or update.first == update.end:
+                continue
+            values = column[update.first : update.end]
+            held += len(values) - values.count(None)
+            if not any(values):
+                continue
+            for index, value in enumerate(values, update.first):
+                if value is not None and value > limit:
+                    held -= 1
+                    message = "the policy that sampled has ratio 1 and nothing to clip"
+                    yield Found(arm.pointer(index, name), message, "0", repr(value))
+    yield Held(held) if held else Skipped("no audits of a first update", arm.arm.pointer)
+
+
+def clip_fraction_quotient(case: Case) -> Iterator[Outcome]:
+    """A clip fraction is not p / q for whole tokens p of a response of q tokens.
+
+    Why
+        It counts tokens, and a response has at most max_tokens of them; in float32 the quotient
+        is one exact number.
+    Fix
+        Log the fraction as computed, unrounded.
+    Bad
+        "clip_fraction": 0.0171, "max_tokens": 512
+    Good
+        "clip_fraction": 0.016949152573943138 (1/59)
+    """
+    return each_arm(case, _clip_fraction_quotient, audited=True)
+
+
+def _clip_fraction_quotient(arm: ArmLog) -> Iterator[Outcome]:
+    held = 0
+    limits = {id(log): log.run.protocol.get("max_tokens") for log in arm.runs}
+    known = [limit for limit in limits.values() if limit is not None]
+    smallest = min(known, default=0)
+    for name in _FRACTIONS:
+        column = arm.column(name)
+        values = {value for value in column if value and value <= 1}
+        large = {v for v in values if smallest_denominator(v) > smallest} if known else set()
+        held += len(column) - column.count(None) if known else 0
+        for index, value in enumerate(column) if large else ():
+            limit = limits[id(arm.update_of(index).log)] if value in large else None
+            if limit is not None and smallest_denominator(value) > limit:
+                held -= 1
+                expected = f"p / q with q at most {limit}"
+                message = "no fraction of the tokens of a response"
+                yield Found(arm.pointer(index, name), message, expected, repr(value))
+    yield Held(held) if held else Skipped("max_tokens is not recorded", arm.arm.pointer)
+
+
+def clip_fraction_tokens(case: Case) -> Iterator[Outcome]:
+    """A clip fraction is not a whole number of the response's recorded tokens.
+
+    Why
+        Tokens and fraction describe one response; one of them is another response's.
+    Fix
+        Write tokens, clip_fraction and gated_clip_fraction from the same mask.
+    Bad
+        "tokens": 100, "clip_fraction": 0.015
+    Good
+        "tokens": 100, "clip_fraction": 0.02
+    """
+    return each_arm(case, _clip_fraction_tokens, audited=True)
+
+
+def _clip_fraction_tokens(arm: ArmLog) -> Iterator[Outcome]:
+    held = 0
+    tokens = arm.column("tokens")
+    for name in _FRACTIONS:
+        column = arm.column(name)
+        pairs = {pair for pair in zip(column, tokens, strict=True) if None not in pair}
+        bad = {pair for pair in pairs if not _is_share(*pair)}
+        held += len(column) if pairs else 0
+        for index, pair in enumerate(zip(column, tokens, strict=True)) if bad else ():
+            if pair in bad:
+                held -= 1
+                message = f"no whole number of {pair[1]} tokens"
+                yield Found(arm.pointer(index, name), message, actual=repr(pair[0]))
+    yield Held(held) if held else Skipped("tokens are not recorded", arm.arm.pointer)
+
+
+def _is_share(fraction: float, tokens: int) -> bool:
+    if not fraction or not tokens:
+        return not fraction
+    share = round(fraction * tokens) / tokens
+    return fraction in (share, to_float32(share))
+
+
+def gated_share(case: Case) -> Iterator[Outcome]:
+    """More tokens were stopped by the clip than lay outside the bounds.
+
+    Why
+        The sign of the advantage can only take tokens away from those outside.
+    Fix
+        Count both from the same mask and bounds.
+    Bad
+        "clip_fraction": 0.01, "gated_clip_fraction": 0.02
+    Good
+        "clip_fraction": 0.02, "gated_clip_fraction": 0.01
+    """
+    return each_arm(case, _gated_share, audited=True)
+
+
+def _gated_share(arm: ArmLog) -> Iterator[Outcome]:
+    held = 0
+    pairs = zip(arm.column("clip_fraction"), arm.column("gated_clip_fraction"), strict=True)
+    for index, (outside, gated) in enumerate(pairs):
+        if outside is None or gated is None:
+            continue
+        if gated <= outside:
+            held += 1
+        else:
+            pointer = arm.pointer(index, "gated_clip_fraction")
+            message = "above the share outside the bounds"
+            yield Found(pointer, message, f"at most {outside!r}", repr(gated))
+    yield Held(held) if held else Skipped("no gated_clip_fraction", arm.arm.pointer)
+
+
+RULES = (
+    Rule("RATIO001", "ratio-one-at-first", Severity.ERROR, ratio_one_at_first),
+    Rule("RATIO002", "clip-fraction-quotient", Severity.ERROR, clip_fraction_quotient),
+    Rule("RATIO003", "clip-fraction-tokens", Severity.ERROR, clip_fraction_tokens),
+    Rule("RATIO004", "gated-share", Severity.ERROR, gated_share),
+)
