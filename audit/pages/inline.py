@@ -12,19 +12,16 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Protocol
 
+from audit.pages.plain import LONGEST_IN_CELL, harmless
+
 # Shielded characters are moved to a private-use plane that `plain.one_line` lets nobody use.
 _SHIELD = 0x100000
 _SHIELDED = re.compile(f"[{chr(_SHIELD + 0x21)}-{chr(_SHIELD + 0x7E)}]")
 _PUNCTUATION = re.compile(r"[\\`*_\[\]()<>]")
 
-_TOKEN = re.compile(
-    r"\\(?P<escaped>[!-/:-@\[-`{-~])"
-    r"|(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
-    r"|\*\*(?P<strong>(?=\S)(?:\\.|`[^`]*`|[^\\`*]|\*(?!\*))+?(?<=\S))\*\*"
-    r"|(?<![\w*])\*(?P<emphasis>(?=[^\s*])(?:\\.|`[^`]*`|[^\\`*])+?(?<=\S))\*(?![\w*])"
-    r"|\[(?P<label>(?:\\.|[^\\\[\]])+)\]\((?P<url>[^()\s]+)\)",
-    re.DOTALL,
-)
+_LINK = re.compile(r"\[((?:\\.|[^\\\[\]]){1,300})\]\(([^()\s]{1,2000})\)")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_TICKS = re.compile("`+")
 # Longer text than anyone writes in a paragraph is not searched for markup.
 LONGEST_PARAGRAPH = 6000
 
@@ -84,39 +81,77 @@ def parse(prose: str) -> Prose:
 
 
 def verbatim(text: str) -> Prose:
-    """Take a command or other text that has no markup, as it stands."""
+    """Take a command, which has no markup, as it stands."""
     return Prose((Piece("text", _bare(text)),))
+
+
+def named(text: str) -> Prose:
+    """Take a title or name, which has no markup and is cut to a title's length."""
+    return Prose((Piece("text", harmless(_bare(text), LONGEST_IN_CELL)),))
 
 
 def _pieces(prose: str) -> Iterator[Piece]:
     plain: list[str] = []
     position = 0
-    for match in _TOKEN.finditer(prose):
-        plain.append(prose[position : match.start()])
-        position = match.end()
-        if match["escaped"]:
-            plain.append(match["escaped"])
+    while position < len(prose):
+        found = _marked(prose, position)
+        if found is None:
+            plain.append(prose[position])
+            position += 1
             continue
-        if any(plain):
-            yield Piece("text", _bare("".join(plain)))
-        plain = []
-        yield _marked(match)
-    plain.append(prose[position:])
-    if any(plain):
+        end, piece = found
+        if piece.kind == "text":
+            plain.append(piece.text)
+        else:
+            if plain:
+                yield Piece("text", _bare("".join(plain)))
+            plain = []
+            yield piece
+        position = end
+    if plain:
         yield Piece("text", _bare("".join(plain)))
 
 
-def _marked(match: re.Match[str]) -> Piece:
-    if match["code"] is not None:
-        return Piece("code", _bare(match["code"]).strip())
-    if match["label"] is not None:
-        return Piece("link", _bare(_unescaped(match["label"])), _bare(match["url"]))
-    kind = "strong" if match["strong"] is not None else "emphasis"
-    return Piece(kind, inner=tuple(_pieces(match[kind])))
+def _marked(prose: str, start: int) -> tuple[int, Piece] | None:
+    """Return the markup that opens at a place, with its end; None where none does."""
+    char = prose[start]
+    if char == "\\":
+        match = _ESCAPED.match(prose, start)
+        return None if match is None else (match.end(), Piece("text", match[1]))
+    if char == "`":
+        return _code(prose, start)
+    if char == "*":
+        return _stressed(prose, start)
+    match = _LINK.match(prose, start) if char == "[" else None
+    if match is None:
+        return None
+    label = _ESCAPED.sub(r"\1", match[1])
+    return match.end(), Piece("link", _bare(label), _bare(match[2]))
 
 
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text)
+def _code(prose: str, start: int) -> tuple[int, Piece]:
+    """Return a code span, or the run of backticks as text where none of its length closes it."""
+    ticks = _TICKS.match(prose, start)
+    assert ticks is not None
+    for closing in _TICKS.finditer(prose, ticks.end()):
+        if closing[0] == ticks[0]:
+            inner = prose[ticks.end() : closing.start()]
+            return closing.end(), Piece("code", _bare(inner).strip())
+    return ticks.end(), Piece("text", ticks[0])
+
+
+def _stressed(prose: str, start: int) -> tuple[int, Piece] | None:
+    """Return bold or italics: asterisks that touch the words they enclose on both sides."""
+    mark = "**" if prose.startswith("**", start) else "*"
+    inside = start + len(mark)
+    end = prose.find(mark, inside + 1)
+    inner = prose[inside:end]
+    if end < 0 or inner[0].isspace() or inner[-1].isspace() or inner[-1] in "*\\":
+        # A pair of asterisks that opens nothing is text as a whole.
+        return (inside, Piece("text", mark)) if mark == "**" else None
+    inner_pieces = tuple(_pieces(inner)) if "*" not in inner else (Piece("text", _bare(inner)),)
+    kind = "strong" if mark == "**" else "emphasis"
+    return end + len(mark), Piece(kind, inner=inner_pieces)
 
 
 def _words(piece: Piece) -> str:

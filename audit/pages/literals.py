@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from jinja2 import TemplateSyntaxError, nodes
 
 from audit.pages.environment import PageEnvironment
-from audit.pages.recipe import Recipe
+from audit.pages.recipe import COMMANDS, NAMES, Recipe
 
 # Left out of the search: code, addresses, arXiv and DOI numbers, versions, dates, names with
 # digits, and citations in square brackets.
@@ -24,8 +24,8 @@ _RESULT = re.compile(
     r"|\d*\.\d+"  # any decimal
     r"|\d[\d,]*\s+(?:of|out of|in)\s+\d[\d,]*"  # so many of so many
 )
-# A string that holds names, not statements.
-_NAMES = re.compile(r"^(title|score|paper\.|references|run\.commands)")
+# Strings that hold names, not statements.
+_PASSED_KEYS = (*NAMES, COMMANDS, "references")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Literal:
 def literals(recipe: Recipe, environment: PageEnvironment) -> Iterator[Literal]:
     """Yield the literal numbers of a study's prose that look like results."""
     for passage in recipe.passages():
-        if _NAMES.match(passage.key):
+        if passage.key.startswith(_PASSED_KEYS):
             continue
         for offset, number in _in_passage(passage.text, environment):
             line = None if passage.line is None else passage.line + offset

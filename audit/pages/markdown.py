@@ -16,6 +16,7 @@ _OPENING = re.compile(r"^(?:[#+=\-:]|\d{1,9}(?=[.)](?:\s|$)))")
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 _UNSAFE_IN_CODE = re.compile(r"[`|{}<>&\\$]")
 _SPECIAL = re.compile(r"[^\w\s.,:;/()+=%'\"?-]|_")
+LONGEST_URL = 2000
 _URL = re.compile(r"(?i)https?://[^\s]+")
 # What stays as it is in a URL; brackets, pipes, quotes and blanks are percent-encoded.
 _URL_SAFE = "/:?#@!$&'+,;=%~-._"
@@ -69,10 +70,8 @@ def link(label: object, url: object) -> Markdown:
 def safe_url(url: object) -> str:
     """Return an http, https or relative address, percent-encoded; empty for any other."""
     address = one_line(str(url))
-    scheme = re.match(r"(?i)[a-z][a-z0-9+.\-]*:", address)
-    if not address or (scheme and not _URL.fullmatch(address)) or address.startswith(("//", "\\")):
-        return ""
-    if len(address) > 2000:
+    relative = ":" not in address.partition("/")[0] and not address.startswith(("//", "\\"))
+    if not address or len(address) > LONGEST_URL or not (relative or _URL.fullmatch(address)):
         return ""
     return quote(address, safe=_URL_SAFE)
 

@@ -9,8 +9,19 @@ from jinja2 import nodes
 
 from audit.errors import UsageError
 from audit.pages.environment import PageEnvironment, one_line_errors, prose_environment
-from audit.pages.inline import Prose, parse, verbatim
-from audit.pages.recipe import COMMANDS, KEYS, LISTS, PLAIN, TABLE, TABLES, TEXT, Passage, Recipe
+from audit.pages.inline import Prose, named, parse, verbatim
+from audit.pages.recipe import (
+    COMMANDS,
+    KEYS,
+    LISTS,
+    NAMES,
+    PLAIN,
+    TABLE,
+    TABLES,
+    TEXT,
+    Passage,
+    Recipe,
+)
 
 # Prose may compute and choose; loops, macros and other templates belong in a template.
 _REFUSED = (nodes.For, nodes.Macro, nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
@@ -40,6 +51,7 @@ def _computed(
     passage: Passage, recipe: Recipe, environment: PageEnvironment, variables: Mapping[str, Any]
 ) -> Prose:
     read = verbatim if passage.key.startswith(COMMANDS) else parse
+    read = named if passage.key.startswith(NAMES) else read
     if "{" not in passage.text:
         return read(passage.text)
     place = f"{recipe.path}" if passage.line is not None else f"{recipe.path} {passage.key}"

@@ -28,7 +28,11 @@ KEYS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "run": (TABLE, ("commands", "notes"), "commands, and paragraphs below them"),
     "result_before": (TEXTS, (), "paragraphs above the result table"),
     "result_after": (TEXTS, (), "paragraphs below the result and its verdict"),
-    "checks": (TABLES, ("id", "check", "source", "result"), "rows of the checks table; one with the id of a built-in row replaces it"),
+    "checks": (
+        TABLES,
+        ("id", "check", "source", "result"),
+        "rows of the checks table; one with the id of a built-in row replaces it",
+    ),
     "checks_after": (TEXTS, (), "paragraphs below the checks table"),
     "climb": (TEXTS, (), "paragraphs below the table of rounds"),
     "learned": (TEXTS, (), "what was learned, one point each"),
@@ -38,6 +42,7 @@ KEYS: dict[str, tuple[str, tuple[str, ...], str]] = {
 # Names are data and hold no expressions: figures and tables use them before prose is computed.
 PLAIN = "labels"
 COMMANDS = "run.commands"
+NAMES = ("title", "score", "paper.")
 # Keys of the tables above whose value is a list of strings.
 LISTS = {("run", "commands"), ("run", "notes")}
 

@@ -65,16 +65,20 @@ def render(job: Job) -> Page:
     UsageError
         When the template or an expression in the prose is wrong; it names file and line.
     """
-    name, environment = _environment(job.template)
-    studies = [_study(path, job) for path in job.results]
-    variables = _named(studies, job)
-    with one_line_errors(job.template):
+    return page_of([_study(path, job) for path in job.results], job.template)
+
+
+def page_of(studies: list[Variables], template: str) -> Page:
+    """Make one page of studies that were gathered before; raises like `render`."""
+    name, environment = _environment(template)
+    variables = _named(studies, template)
+    with one_line_errors(template):
         text = environment.get_template(name).render(variables)
     figures: dict[str, bytes] = {}
     if not environment.autoescape and len(studies) == 1 and "figures" in vars(studies[0]):
         figures = {figure.path: figure.svg for figure in studies[0].figures.drawn}
     return Page(
-        name=page_name(job.template),
+        name=page_name(template),
         text=_tidy(text),
         files=figures,
         warnings=tuple(warning for study in studies for warning in _warnings(study.recipe)),
@@ -103,9 +107,9 @@ def _policy(path: str, named: str | None) -> Policy:
     return find_policy(start, named).for_path(path)
 
 
-def _named(studies: list[Variables], job: Job) -> Mapping[str, Any]:
+def _named(studies: list[Variables], template: str) -> Mapping[str, Any]:
     several = [study.for_template() | {"page": _page_link(study)} for study in studies]
-    if len(several) == 1 and Path(job.template).name != FLEET_PAGE:
+    if len(several) == 1 and Path(template).name != FLEET_PAGE:
         return several[0] | {"studies": several}
     return {"studies": several}
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from audit.pages.plain import harmless
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +64,9 @@ def styled() -> Iterator[None]:
 
     defaults: dict[Any, Any] = dict(matplotlib.rcParamsDefault)
     plain = {k: v for k, v in defaults.items() if k not in STYLE_BLACKLIST}
-    with matplotlib.rc_context(plain | _STYLE):
+    with matplotlib.rc_context(plain | _STYLE), warnings.catch_warnings():
+        # Text stays text, so the reader's own fonts show what this one lacks.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
 
@@ -114,5 +119,6 @@ def legend(figure: Figure, handles: list[Any], columns: int) -> None:
 
 
 def short(label: str, limit: int = 34) -> str:
-    """Return a label no longer than fits beside a figure."""
+    """Return a label of visible text no longer than fits beside a figure."""
+    label = harmless(label, 4 * limit)
     return label if len(label) <= limit else label[: limit - 1].rstrip() + "…"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup, escape
 
 from audit.pages.figures.canvas import INK, PAPER
+from audit.pages.plain import harmless
 
 if TYPE_CHECKING:
     from matplotlib import figure as drawn
@@ -50,7 +51,7 @@ class Figure:
         text = re.sub(r"url\(#", f"url(#{self.name}-", text)
         text = re.sub(r'href="#', f'href="#{self.name}-', text)
         text = text.replace(INK, "currentColor").replace(PAPER, "none")
-        label = f'<svg role="img" aria-label="{escape(self.alt)}" '
+        label = f'<svg role="img" aria-label="{escape(harmless(self.alt, 2000))}" '
         return Markup(text.replace("<svg ", label, 1).rstrip())
 
     def png(self) -> bytes:
