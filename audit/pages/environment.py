@@ -72,6 +72,9 @@ class PageEnvironment(ImmutableSandboxedEnvironment):
             raise TemplateRuntimeError(f"{operator!r} is for numbers here")
         return super().call_binop(context, operator, left, right)
 
+    def wrap_str_format(self, value: Any) -> None:
+        """Leave ``format`` to `is_safe_attribute`, which refuses it."""
+
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Whether an expression may use an attribute; none that changes or widens a value."""
         if isinstance(obj, str) and attr in _WIDENING:
@@ -89,7 +92,7 @@ class Templates(BaseLoader):
         self, environment: Environment, template: str
     ) -> tuple[str, str, Callable[[], bool]]:
         """Return a template's text and the name that messages show for it."""
-        if "\\" in template or ".." in template.split("/"):
+        if set(template) & {"\\", ":"} or {"", ".."} & set(template.split("/")):
             raise TemplateNotFound(template)
         if self.folder is not None and (self.folder / template).is_file():
             shown = str(self.folder / template)
@@ -161,7 +164,9 @@ def _safe(write: Callable[..., str], safe: type[str]) -> Callable[..., str]:
     @wraps(write)
     def written(value: Any, *rest: Any) -> str:
         try:
-            return safe(write(value, *rest))
+            text = write(value, *rest)
+            # Between two dollar signs some hosts read mathematics.
+            return safe(text.replace("$", "\\$") if safe is Markdown else text)
         except (TypeError, ValueError, OverflowError) as error:
             raise TemplateRuntimeError(f"{write.__name__}: {error}") from None
 

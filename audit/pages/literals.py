@@ -15,7 +15,7 @@ from audit.pages.recipe import COMMANDS, NAMES, Recipe
 # digits, and citations in square brackets.
 _PASSED_OVER = re.compile(
     r"(`+).*?\1|\]\([^)]*\)|https?://\S+|\b(?i:arxiv|doi)\s*:?\s*[\d./v]+"
-    r"|\b\d+\.\d+\.\d+[\w.]*|\b\d{4}-\d{2}(?:-\d{2})?\b|[A-Za-z_@/][\w@/-]*[-.@]?\d[\w.]*"
+    r"|\b\d+\.\d+\.\d+[\w.]*|\b\d{4}-\d{2}(?:-\d{2})?\b|[A-Za-z_@/][\w@/.-]*\d[\w.]*"
     r"|\\?\[\d{1,3}\\?\]"
 )
 _RESULT = re.compile(

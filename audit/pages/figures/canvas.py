@@ -28,6 +28,8 @@ ARM_MARKERS = ("o", "s", "^", "D", "v")
 ARM_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 WIDTH_INCHES = 7.2
+# Settings of windows and servers, which no figure here uses.
+_OF_WINDOWS = ("backend", "interactive", "toolbar", "tk.", "webagg.", "date.epoch")
 _FONTS = "'DejaVu Sans', Verdana, Arial, sans-serif"
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: small, searchable, sharp at any size
@@ -60,10 +62,8 @@ _STYLE: dict[str, Any] = {
 def styled() -> Iterator[None]:
     """Draw with this module's settings, whatever the user's own are."""
     import matplotlib
-    from matplotlib.style.core import STYLE_BLACKLIST
-
     defaults: dict[Any, Any] = dict(matplotlib.rcParamsDefault)
-    plain = {k: v for k, v in defaults.items() if k not in STYLE_BLACKLIST}
+    plain = {k: v for k, v in defaults.items() if not k.startswith(_OF_WINDOWS)}
     with matplotlib.rc_context(plain | _STYLE), warnings.catch_warnings():
         # Text stays text, so the reader's own fonts show what this one lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
