@@ -17,7 +17,7 @@ from markupsafe import Markup
 from audit.errors import AuditError, UsageError
 from audit.pages import html, inline, markdown, numbers
 from audit.pages.markdown import Markdown
-from audit.pages.plain import one_line
+from audit.pages.plain import harmless, one_line
 from audit.resources import resource
 
 # Filters of Jinja2's own that neither build long strings nor write a number.
@@ -225,7 +225,7 @@ def _html_value(value: Any) -> Any:
 
 
 def _prose_value(value: Any) -> Any:
-    return inline.shield(one_line(str(_known(value))))
+    return inline.shield(harmless(_known(value)))
 
 
 @contextmanager

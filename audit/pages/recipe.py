@@ -73,7 +73,7 @@ class Recipe:
     source: str = ""
 
     def passages(self) -> Iterator[Passage]:
-        """Yield every string but the labels with its key path and line, in the order of the file."""
+        """Yield every string but the labels with its key path and line, in the file's order."""
         cursor = 0
         for key, text in _strings({k: v for k, v in self.content.items() if k != PLAIN}, ""):
             found = _position(self.source, text, cursor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 
 import pytest
@@ -67,10 +68,10 @@ texts = st.one_of(
 )
 
 
-def hostile(test: object) -> object:
+def hostile(test: Callable[..., None]) -> Callable[..., None]:
     """Add every hostile string as an explicit example."""
     for text in HOSTILE:
-        test = example(text)(test)  # type: ignore[arg-type]
+        test = example(text)(test)
     return test
 
 

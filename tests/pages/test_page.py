@@ -173,7 +173,8 @@ def test_what_was_edited_by_hand_is_caught(
         fleet.write_text(
             words.replace("2 studies, each judged by the same rule", "2 studies, all of them gains")
         )
-    assert main(["render", "--check", str(reports), "-j", "1"]) == 1
+    checked = reports if spoil == "fleet" else study
+    assert main(["render", "--check", str(checked), "-j", "1"]) == 1
     assert told in capsys.readouterr().out
 
 

@@ -62,6 +62,7 @@ _STYLE: dict[str, Any] = {
 def styled() -> Iterator[None]:
     """Draw with this module's settings, whatever the user's own are."""
     import matplotlib
+
     defaults: dict[Any, Any] = dict(matplotlib.rcParamsDefault)
     plain = {k: v for k, v in defaults.items() if not k.startswith(_OF_WINDOWS)}
     with matplotlib.rc_context(plain | _STYLE), warnings.catch_warnings():
