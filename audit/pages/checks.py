@@ -69,11 +69,12 @@ def checks(
     """
     subject = Subject(results, analysis, report)
     rows = {slug: Check(slug, name, *make(subject)) for slug, name, make in _BUILT_IN}
+    last = {slug: rows.pop(slug) for slug in _LAST}
     for number, row in enumerate(own, 1):
         slug = str(row["id"]) or f"own-{number}"
         name = row["check"] or (rows[slug].name if slug in rows else slug)
         rows[slug] = Check(slug, name, row["source"] or "recipe.toml", row["result"])
-    return tuple(rows.values())
+    return (*rows.values(), *last.values())
 
 
 def _eval_noise(subject: Subject) -> Row:
@@ -290,6 +291,8 @@ def _number(value: int, noun: str) -> str:
     return f"{numbers.count(value)} {noun}" + ("" if value == 1 else "s")
 
 
+# What sums up the others stands below a study's own rows.
+_LAST = ("integrity", "not-checked")
 _BUILT_IN: tuple[tuple[str, str, Callable[[Subject], Row]], ...] = (
     ("eval-noise", "Noise of the evaluation, from re-evaluating the base", _eval_noise),
     ("holdout", "Holdout is clean", _holdout),

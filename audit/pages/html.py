@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from markupsafe import Markup, escape
 
 from audit.pages.markdown import safe_url
@@ -21,8 +23,8 @@ def cell(value: object) -> Markup:
 def code(value: object, limit: int = LONGEST_IN_CELL) -> Markup:
     """Write a value as inline code."""
     # A long path may break after a slash, not inside a name.
-    shown = escape(harmless(value, limit)).replace("/", Markup("/<wbr>"))
-    return Markup("<code>{}</code>").format(shown)
+    shown = re.sub(r"(?<=[\w*])/", "/<wbr>", escape(harmless(value, limit)))
+    return Markup(f"<code>{shown}</code>")  # noqa: S704 - escaped above
 
 
 def link(label: object, url: object) -> Markup:

@@ -121,7 +121,7 @@ def _audits(step: Mapping[str, Any]) -> Iterable[tuple[int, Mapping[str, Any]]]:
 
 
 def _clipped(step: Mapping[str, Any]) -> float | None:
-    late = [audit["clip_fraction"] for inner, audit in _audits(step) if inner > 1 and audit]
+    late = [audit.get("clip_fraction") for inner, audit in _audits(step) if inner > 1]
     known = [value for value in late if value is not None]
     return sum(known) / len(known) if known else None
 

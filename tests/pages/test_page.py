@@ -73,7 +73,7 @@ GPPO = [
     "| To see +0.083 | 153 seeds an arm, or 97 seeds with 80 tasks |",
     "| 42 | 0.750 | 0.750 |",
     "| 43 | 0.500 | 0.750 |",
-    "| By seed, as description | [-0.275, +0.442] |",
+    "| Differences by seed, Student's t (decides nothing) | [-0.275, +0.442] |",
     "gppo-framework 23,762, grpo-control 16,276",
     "3 of 3 seeds start alike in both arms",
 ]

@@ -35,7 +35,7 @@ def draw(variables: Variables) -> Drawing | str:
     if not rows:
         return "no delta was measured"
     rows = rows[:MOST_ROWS]
-    figure, (axes,) = canvas.panels(1.35 + 0.34 * len(rows))
+    figure, (axes,) = canvas.panels(1.45 + 0.34 * len(rows))
     band = _band(axes, variables)
     axes.axvline(0, color=canvas.INK, linewidth=1)
     for place, row in enumerate(rows):
@@ -79,7 +79,7 @@ def _rows(variables: Variables) -> list[_Row]:
 
 
 def _pair(delta: Delta, *, several: bool) -> str:
-    label = canvas.short(delta.arm, 20) + " − " + canvas.short(delta.against, 20)  # noqa: RUF001
+    label = canvas.short(delta.arm_name, 20) + " − " + canvas.short(delta.against_name, 20)  # noqa: RUF001
     return f"{label}\n{canvas.short(delta.benchmark or '', 30)}" if several else label
 
 
@@ -156,4 +156,4 @@ def _legend(figure: Figure, axes: Axes, rows: list[_Row]) -> None:
             Patch(color=canvas.FAINT, alpha=alpha, label=name)
             for name, alpha in zip(names, (0.22, 0.5), strict=False)
         ]
-    canvas.legend(figure, handles, len(handles))
+    canvas.legend(figure, handles, min(3, len(handles)))
