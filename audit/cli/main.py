@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import sys
@@ -88,6 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run() -> NoReturn:
     """Run as the console script: safe streams, no traceback unless ``AUDIT_DEBUG`` is set."""
     _settle_streams()
+    # What is read lives to the end of the process; walking it for cycles again and again took a
+    # third of the time on a 50 MB file.
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 1000)
     try:
         status = main()
         sys.stdout.flush()

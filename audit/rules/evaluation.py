@@ -20,8 +20,8 @@ def impossible_accuracy(case: Case) -> Iterator[Outcome]:
         With n answers an accuracy is k/n. Any other figure was not counted on these examples: it
         is an average over several sets, a typing error, or an edit.
     Fix
-        Record the accuracy unrounded with the number of examples it was measured on, and
-        samples_per_example where each was sampled several times.
+        Record the accuracy unrounded, and in examples the answers it is the share of: tasks times
+        samples a task.
     Bad
         "accuracy": 0.71, "examples": 8
     Good

@@ -117,11 +117,13 @@ def _loss_step(arm: ArmLog, update: Update) -> float | None:
     if update.first == update.end or not update.log.mean_loss:
         return None
     advantages = _advantages(arm, update)
-    ratios = arm.column("max_abs_log_ratio")[update.first : update.end]
     count = len(advantages)
-    if not count or count & (count - 1) or None in ratios:
+    if not count or count & (count - 1):
         return None
-    sizes = [abs(advantage) for advantage in advantages if advantage]
+    ratios = arm.column("max_abs_log_ratio")[update.first : update.end]
+    if not arm.complete("max_abs_log_ratio") and None in ratios:
+        return None
+    sizes = [size for size in map(abs, advantages) if size]
     # The margin covers the roundings of the token mean.
     least = min(sizes, default=0.0) * math.exp(-max(ratios)) * (1 - _TOKEN_MEAN)
     # Below 2^-60 nothing is left to check, and subnormal numbers are out of the way.

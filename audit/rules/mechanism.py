@@ -11,7 +11,6 @@ from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 from audit.rules.sampling import flat_groups
 from audit.rules.telemetry import ArmLog, RunLog
 
-_HALF = 0.5
 # The mean clip fraction of an update, where its responses are not audited one by one.
 _CLIP_METRIC = "audit/clip_fraction"
 
@@ -88,19 +87,17 @@ def _activity(arm: ArmLog) -> _Activity:
 
 def _of_audits(arm: ArmLog) -> _Activity:
     fractions, gated = arm.column("clip_fraction"), arm.column("gated_clip_fraction")
-    total = later = fired = 0
+    later = 0
     first_later = None
     for update in arm.updates:
-        size = update.end - update.first
-        known = size - fractions[update.first : update.end].count(None)
-        total += known
-        if update.place and known:
-            later += known
+        if update.place and update.first < update.end:
+            later += update.end - update.first
             first_later = first_later or update.pointer
-        for index in range(update.first, update.end):
-            stopped = gated[index]
-            fired += bool(fractions[index] if stopped is None else stopped)
-    return _Activity("response audits", total, later, fired, first_later)
+    if arm.known("gated_clip_fraction"):
+        pairs = zip(fractions, gated, strict=True)
+        fractions = [share if stopped is None else stopped for share, stopped in pairs]
+    fired = sum(map(bool, fractions))
+    return _Activity("response audits", arm.known("clip_fraction"), later, fired, first_later)
 
 
 def _of_updates(arm: ArmLog) -> _Activity:
@@ -133,7 +130,7 @@ def zero_variance_groups(case: Case) -> Iterator[Outcome]:
         share = shares[arm.arm.name]
         if share is None:
             yield Skipped("neither rewards nor sampling count such groups", arm.arm.pointer)
-        elif share[0] < _HALF * share[1]:
+        elif 2 * share[0] < share[1]:
             yield Held()
         else:
             yield Found(
@@ -157,7 +154,7 @@ def _zero_of_run(log: RunLog) -> tuple[int, int] | None:
     trained = len(log.steps) * log.groups
     drawn = (sampling.get("tasks_attempted") if log.rejects else None) or trained
     if recorded is not None and recorded <= drawn:
-        return recorded, drawn
+        return int(recorded), int(drawn)
     flat = [
         step.get("zero_advantage_groups", flat_groups(step.get("rewards"), log.group_size))
         for step in log.steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -21,6 +22,10 @@ _COMMON_STEP = 2**24
 # and 2 values in a three-seed study) or none: after 40 values a single finer one is a surprise.
 _SHARP = 40
 _FEWEST = 20
+# Below 2^-2 float32 is finer than any log ratio that is held against it.
+_FIRST_LEVEL = -2
+# A ratio of e^8 is far beyond any region in use.
+_LARGEST = 8.0
 _AUDIT_FLOATS = (
     "clip_fraction",
     "gated_clip_fraction",
@@ -74,7 +79,7 @@ def _float_columns(arm: ArmLog) -> Iterator[tuple[str, list[float], Callable[[in
     for name in _AUDIT_FLOATS:
         column = arm.column(name)
         kept: Sequence[int] = range(len(column))
-        if None in column:
+        if not arm.complete(name):
             kept = [index for index, value in enumerate(column) if value is not None]
             column = [column[index] for index in kept]
         yield name, column, partial(_audit_pointer, arm, name, kept)
@@ -117,44 +122,53 @@ def log_ratio_in_region(case: Case) -> Iterator[Outcome]:
 
 def _log_ratio_in_region(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
-    regions = {id(log): region_of(log) for log in arm.runs if log.token_ratios}
-    clipped = arm.column("clip_fraction")
-    column = arm.column("max_abs_log_ratio")
-    for update in arm.updates:
-        region = regions.get(id(update.log))
+    clipped, column = arm.column("clip_fraction"), arm.column("max_abs_log_ratio")
+    for log, first, end in arm.spans:
+        region = region_of(log) if log.token_ratios else None
         if region is None or not region.atomic:
             continue
-        for index in range(update.first, update.end):
+        edges = _edges(region)
+        for index in range(first, end):
             value = column[index]
-            if not value or clipped[index] != 0:
+            if not value or value < edges[0] or clipped[index] != 0:
                 continue
-            step = _least_step(region, value)
-            if step is None:
-                continue
-            if (value / step).is_integer():
+            exponent = _FIRST_LEVEL + bisect_right(edges, value) - 24
+            if value % 2.0**exponent == 0:
                 held += 1
-            else:
-                expected = f"a multiple of 2^{round(math.log2(step))}"
-                message = "finer than float32 log-probabilities differ in this region"
-                yield Found(arm.pointer(index, "max_abs_log_ratio"), message, expected, repr(value))
+                continue
+            message = "finer than float32 log-probabilities differ in this region"
+            pointer = arm.pointer(index, "max_abs_log_ratio")
+            yield Found(pointer, message, f"a multiple of 2^{exponent}", repr(value))
     if held:
         yield Held(held)
     else:
         yield Skipped("no unclipped log ratios in an atomic region", arm.arm.pointer)
 
 
-def _least_step(region: Region, value: float) -> float | None:
-    """Spacing of float32 at the smaller of the two log-probabilities that allow the ratio."""
-    if value > 8:  # e^8 is far beyond any region in use, and exp must not overflow
-        return None
-    up, down = (
-        region.log_probability(math.expm1(value)),
-        region.log_probability(-math.expm1(-value)),
-    )
+def _edges(region: Region) -> list[float]:
+    """Log ratios from which on both log-probabilities are at least 2^-2, 2^-1 and so on.
+
+    From 2^k on a float32 is a multiple of 2^(k - 23).
+    """
+    edges = []
+    for level in range(_FIRST_LEVEL, 4):
+        low, high = 0.0, _LARGEST
+        for _ in range(50):  # the least log-probability grows with the log ratio
+            middle = (low + high) / 2
+            if _least_log_probability(region, middle) >= 2.0**level:
+                high = middle
+            else:
+                low = middle
+        edges.append(high)
+    return edges
+
+
+def _least_log_probability(region: Region, value: float) -> float:
+    """Smaller size of the two log-probabilities that allow a log ratio of this size."""
+    up = region.log_probability(math.expm1(value)) - value
+    down = region.log_probability(-math.expm1(-value))
     # The margin covers the float32 roundings of the ratio and its bounds.
-    least = min(up - value, down) - 1e-4
-    # Above 2^-2 only: what float32 leaves below is finer than any value it is held against.
-    return math.ldexp(1.0, math.frexp(least)[1] - 24) if least >= 0.25 else None
+    return min(up, down) - 1e-4
 
 
 def log_ratio_step(case: Case) -> Iterator[Outcome]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import compress
 
 from audit.finding import Severity
 from audit.rules.float32 import smallest_denominator, to_float32
@@ -35,19 +36,16 @@ def _ratio_one_at_first(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     limits = {"max_abs_log_ratio": _SAME_POLICY, "clip_fraction": 0.0, "gated_clip_fraction": 0.0}
     for name, limit in limits.items():
+        if not arm.known(name):
+            continue
         column = arm.column(name)
-        for update in arm.updates:
-            if update.place or update.first == update.end:
-                continue
-            values = column[update.first : update.end]
-            held += len(values) - values.count(None)
-            if not any(values):
-                continue
-            for index, value in enumerate(values, update.first):
-                if value is not None and value > limit:
-                    held -= 1
-                    message = "the policy that sampled has ratio 1 and nothing to clip"
-                    yield Found(arm.pointer(index, name), message, "0", repr(value))
+        values = list(compress(column, arm.of_first_updates))
+        held += len(values) - (0 if arm.complete(name) else values.count(None))
+        for index, value in enumerate(column) if any(values) else ():
+            if value and value > limit and arm.of_first_updates[index]:
+                held -= 1
+                message = "the policy that sampled has ratio 1 and nothing to clip"
+                yield Found(arm.pointer(index, name), message, "0", repr(value))
     yield Held(held) if held else Skipped("no audits of a first update", arm.arm.pointer)
 
 
@@ -76,7 +74,7 @@ def _clip_fraction_quotient(arm: ArmLog) -> Iterator[Outcome]:
         column = arm.column(name)
         values = {value for value in column if value and value <= 1}
         large = {v for v in values if smallest_denominator(v) > smallest} if known else set()
-        held += len(column) - column.count(None) if known else 0
+        held += arm.known(name) if known else 0
         for index, value in enumerate(column) if large else ():
             limit = limits[id(arm.update_of(index).log)] if value in large else None
             if limit is not None and smallest_denominator(value) > limit:
@@ -105,7 +103,7 @@ def clip_fraction_tokens(case: Case) -> Iterator[Outcome]:
 def _clip_fraction_tokens(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     tokens = arm.column("tokens")
-    for name in _FRACTIONS:
+    for name in _FRACTIONS if arm.known("tokens") else ():
         column = arm.column(name)
         pairs = {pair for pair in zip(column, tokens, strict=True) if None not in pair}
         bad = {pair for pair in pairs if not _is_share(*pair)}
@@ -143,7 +141,7 @@ def gated_share(case: Case) -> Iterator[Outcome]:
 def _gated_share(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     pairs = zip(arm.column("clip_fraction"), arm.column("gated_clip_fraction"), strict=True)
-    for index, (outside, gated) in enumerate(pairs):
+    for index, (outside, gated) in enumerate(pairs) if arm.known("gated_clip_fraction") else ():
         if outside is None or gated is None:
             continue
         if gated <= outside:

@@ -124,8 +124,10 @@ def _zero_groups_of_step(log: RunLog) -> Iterator[Outcome]:
     held = 0
     for place, step in enumerate(log.steps):
         recorded = step.get("zero_advantage_groups")
+        if recorded is None:
+            continue
         flat = flat_groups(step.get("rewards"), log.group_size)
-        if recorded is None or flat is None:
+        if flat is None:
             continue
         if recorded == flat:
             held += 1
@@ -212,8 +214,8 @@ def _token_range(log: RunLog) -> tuple[int | None, int | None]:
     attempted, limit = log.run.sampling.get("tasks_attempted"), log.run.protocol.get("max_tokens")
     if attempted is None or log.group_size is None:
         return audited, None
-    responses = int(attempted * log.group_size)
-    return max(responses, audited or 0), None if limit is None else responses * limit
+    responses = int(attempted) * log.group_size
+    return max(responses, audited or 0), None if limit is None else responses * int(limit)
 
 
 def _audited_tokens(log: RunLog) -> int | None:

@@ -172,7 +172,7 @@ def _audit_count(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     sequences = arm.sequences
     for update in arm.updates:
-        if not update.log.full or "response_audits" not in update.document:
+        if "response_audits" not in update.document or not update.log.full:
             continue
         responses = len(update.step_document.get("rewards") or ())
         problem = None

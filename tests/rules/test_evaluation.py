@@ -71,20 +71,17 @@ def test_two_sets_of_equal_standing_are_both_named() -> None:
     }
 
 
-def _one_run(accuracy: float, examples: int, samples: int = 1) -> dict[str, Any]:
-    metrics = {"accuracy": accuracy, "examples": examples, "samples_per_example": samples}
+def _one_run(accuracy: float, examples: int) -> dict[str, Any]:
+    metrics = {"accuracy": accuracy, "examples": examples}
     run = {"seed": 1, "method_metrics": metrics}
     return {"schema_version": 2, "method": "m", "seed_results": [run]}
 
 
-@given(st.integers(1, 5000), st.integers(1, 8), st.data())
-def test_every_share_of_right_answers_is_possible(
-    examples: int, samples: int, data: st.DataObject
-) -> None:
-    drawn = examples * samples
+@given(st.integers(1, 5000), st.data())
+def test_every_share_of_right_answers_is_possible(drawn: int, data: st.DataObject) -> None:
     right = data.draw(st.integers(0, drawn))
-    assert places(_one_run(right / drawn, examples, samples), "EVAL001") == set()
-    assert places(_one_run(round(right / drawn, 4), examples, samples), "EVAL001") == set()
+    assert places(_one_run(right / drawn, drawn), "EVAL001") == set()
+    assert places(_one_run(round(right / drawn, 4), drawn), "EVAL001") == set()
 
 
 @given(st.integers(2, 1000), st.data())
@@ -96,8 +93,8 @@ def test_half_an_answer_more_is_impossible(examples: int, data: st.DataObject) -
         assert places(document, "EVAL001") == {METRICS + "/accuracy"}
 
 
-def test_two_decimals_of_120_answers_tell_nothing() -> None:
-    document = _one_run(0.47, 120, 4)
+def test_two_decimals_of_480_answers_tell_nothing() -> None:
+    document = _one_run(0.47, 480)
     assert places(document, "EVAL001") == set()
     assert reasons(document, "EVAL001") == {"rounded too far to tell with 480 answers"}
 

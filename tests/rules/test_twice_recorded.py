@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,13 +111,21 @@ def test_a_change_of_any_leaf_that_is_stated_twice_is_noticed() -> None:
     assert changed > 300
 
 
+UNTOUCHED = {
+    ("BASE001", "/seed_results/0/baseline"),
+    ("COMP001", "/controls/grpo-control"),
+    ("PROV003", "/seed_results/0"),
+    ("TASK007", "/seed_results/0"),
+}
+
+
 def test_the_untouched_study_has_four_warnings_of_these_families_and_no_error() -> None:
-    assert _spoken(gppo()) == {
-        ("BASE001", "/seed_results/0/baseline"),
-        ("COMP001", "/controls/grpo-control"),
-        ("PROV003", "/seed_results/0"),
-        ("TASK007", "/seed_results/0"),
-    }
+    assert _spoken(gppo()) == UNTOUCHED
+
+
+def test_the_artifact_it_was_taken_from_has_the_same_warnings(shared: Path) -> None:
+    text = (shared / "seeds" / "results-gppo.json").read_text(encoding="utf-8")
+    assert _spoken(json.loads(text)) == UNTOUCHED
 
 
 def _runs(document: dict[str, Any], arm: str) -> list[dict[str, Any]]:
