@@ -148,7 +148,7 @@ def _legend(figure: Figure, axes: Axes, rows: list[_Row]) -> None:
         )
     if axes.patches:
         names = (
-            ["noise floor (Student's t)", "as printed"]
+            ["noise floor", "noise floor, as often printed"]
             if len(axes.patches) > 1
             else ["noise floor"]
         )
