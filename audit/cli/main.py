@@ -26,6 +26,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "self-check": ("audit.cli.self_check", "measure the verdicts' own error rates here"),
     "rules": ("audit.cli.rules", "list the catalogue of rules"),
     "explain": ("audit.cli.explain", "print one rule's page"),
+    "render": ("audit.cli.render", "a page from a results file, or is a committed page fresh"),
+    "templates": ("audit.cli.templates", "what a template of a page may use"),
     "demo": ("audit.cli.demo", "the whole way on shipped data, in seconds"),
 }
 
