@@ -118,7 +118,7 @@ def main() -> None:
         gate = [sys.executable, "-m", "audit", "gate", name, "--quiet", "--format", "json"]
         checker = [str(Path(sys.executable).parent / "check-jsonschema"), "--schemafile"]
         checker.append(str(SCHEMA))
-        measured(gate[:-2] + ["--help"])  # compiled modules and a warm file cache
+        measured([*gate[:-2], "--help"])  # compiled modules and a warm file cache
         cores = len(os.sched_getaffinity(0))
         rows = [
             ("audit gate, one process", measured([*gate, "-j", "1"])),

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from audit.cli.examples import add_examples
 from audit.cli.formats import FORMATS, Style, render
 from audit.cli.outcomes import Outcomes, collect, read_file
 from audit.cli.safe import inert, visible
@@ -26,8 +27,17 @@ if TYPE_CHECKING:
 PIPED_WIDTH = 100
 
 
+EXAMPLES = (
+    "audit verify results.json",
+    "audit verify reports/ --format sarif -o audit.sarif",
+    "audit verify results.json --claim 'gain accuracy method over control by 0.02'",
+    "audit verify results.json --data train.jsonl -v",
+)
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit verify``."""
+    add_examples(parser, EXAMPLES)
     parser.add_argument(
         "paths", nargs="+", metavar="PATH", help="results file, folder, pattern, or - for stdin"
     )
@@ -62,7 +72,13 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
 
 def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
     """Add the options that say what is printed, and where."""
-    parser.add_argument("--format", choices=formats, default=formats[0])
+    parser.add_argument(
+        "--format",
+        choices=formats,
+        default=formats[0],
+        metavar="FORMAT",
+        help=f"what is printed: {', '.join(formats)} (%(default)s)",
+    )
     parser.add_argument("--output", "-o", metavar="FILE", help="write there, not to stdout")
     loudness = parser.add_mutually_exclusive_group()
     loudness.add_argument("-v", "--verbose", action="store_true", help="list every place")
