@@ -40,6 +40,8 @@ def refusal(source: str, **variables: Any) -> UsageError:
         ("{{ row.none | fraction }}", "\N{EN DASH}"),
         ("{{ row.name | code }}", "<code>a &#124; &#60;b&#62;</code>"),
         ("{{ row.count * 2 }}", "6"),
+        ("{{ 0.00001 | p_value }} {{ 3.5 | usd }}", "&lt; 0.0001 \\$3.50"),
+        ("{{ '+0.3 is' }} {{ '-0.3' }} {{ '+ x' }} {{ '- x' }}", r"+0.3 is -0.3 \+ x \- x"),
         ("{{ row.items_ | join(', ') }}", "1, 2"),
         ("{{ '' | cell }}", "\N{EN DASH}"),
         ("{{ row.name | upper }}", "A &#124; &lt;B&gt;"),
