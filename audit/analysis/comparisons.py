@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+from audit.analysis.by_score import on_unit, score_numbers, scores_of
+from audit.analysis.by_task import TaskTest
 from audit.analysis.design import Design, design_of_scores, design_of_tasks
 from audit.analysis.floors import Floor, NotMeasured
-from audit.analysis.measures import Measure, MeasuredRun, Side, pass_at
+from audit.analysis.measures import Measure, Side, pass_at
 from audit.analysis.numbers import Interval, Numbers
 from audit.analysis.pairing import Description, describe
 from audit.analysis.refusals import few_tasks, refusal_by_runs, refusal_by_tasks
@@ -25,7 +27,6 @@ from audit.analysis.verdict import (
     weakest,
 )
 from audit.claims import BASE
-from audit.errors import InsufficientData
 from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
 
 FEWEST_PAIRS = 3
@@ -158,11 +159,12 @@ class Comparison:
         if self.standing is None:
             return NotMeasured("needs two training runs an arm")
         if self.kind == "per-task" and self.aligned is not None:
-            return design_of_tasks(self.aligned.complete().by_cluster(), level)
+            tasks = self.aligned.complete().by_cluster()
+            return design_of_tasks(tasks, level, new_tasks=self.settings.target == "tasks")
         if not isinstance(self.standing.result, ScoreDelta):
             return NotMeasured("no test was made")
         scores = [
-            [_on_unit(score, self.measure) for score in _scores(side)]
+            [on_unit(score, self.measure) for score in scores_of(side)]
             for side in (self.control, self.treatment)
         ]
         return design_of_scores(*scores, result=self.standing.result, level=level)
@@ -202,7 +204,7 @@ class Comparison:
             low, high = standing.improvement("benchmark", self.settings.level)
             if low > 0 or high < 0:
                 yield "benchmark-only " + ("gain" if low > 0 else "loss")
-        if min(side for side in self.trained_runs) == 2:
+        if min(self.trained_runs) == 2 or self.kind == "base":
             yield "provisional"
         if found.word != "flat":
             if self.below_floor:
@@ -250,7 +252,7 @@ class Comparison:
         aligned = align(*entries)
         if isinstance(aligned, str):
             return None
-        test = _Test(self.measure, self.settings, self.kind == "base", self.paired)
+        test = TaskTest(self.measure, self.settings, self.kind == "base", self.paired)
         return test.made(aligned.complete(), "none")
 
     @cached_property
@@ -283,7 +285,7 @@ def compare(
     paired = False
     if settings.paired and against != BASE:
         control, treatment, paired = _paired_sides(control, treatment)
-    test = _Test(measure, settings, against == BASE, paired)
+    test = TaskTest(measure, settings, against == BASE, paired)
     refusal = refusal_by_runs(control, treatment, study.policy)
     found: Aligned | str | None = None
     numbers: tuple[Numbers, ...] = ()
@@ -295,7 +297,7 @@ def compare(
             refusal = refusal or refusal_by_tasks(found)
             numbers = test.ways(found)
     elif against != BASE and control.runs and treatment.runs:
-        scored = _score_numbers(control, treatment, measure, settings)
+        scored = score_numbers(control, treatment, measure, settings)
         if isinstance(scored, Refusal):
             refusal = refusal or scored
         else:
@@ -338,103 +340,6 @@ def _paired_sides(control: Side, treatment: Side) -> tuple[Side, Side, bool]:
     return control.at_seeds(shared), treatment.at_seeds(shared), True
 
 
-@dataclass(frozen=True, slots=True)
-class _Test:
-    """The test for outcomes per task, and how it is to be made."""
-
-    measure: Measure
-    settings: Settings
-    base: bool
-    paired: bool
-
-    def ways(self, aligned: Aligned) -> tuple[Numbers, ...]:
-        """Return the test on the shared tasks, and with missing cells scored against the claim."""
-        tested = [self.made(aligned.complete(), "dropped")]
-        if aligned.missing:
-            tested += [
-                self.made(aligned.filled(side), f"against {side}")
-                for side in _favoured(self.settings.direction, self.measure.higher_is_better)
-            ]
-        return tuple(numbers for numbers in tested if numbers is not None)
-
-    def made(self, aligned: Aligned, missing: str) -> Numbers | None:
-        """Return the test on tasks without missing cells; None where they are too few."""
-        table = aligned.by_cluster()
-        if len(table.tasks) < 2:
-            return None
-        try:
-            result = self._against_base(table) if self.base else self._of_arms(table)
-        except InsufficientData:
-            return None
-        runs = [len(table.treatment.counts)]
-        if not self.base:
-            runs.append(len(table.control.counts))
-        return Numbers(result, self.measure, len(table.tasks), min(runs), missing)
-
-    def _against_base(self, table: Aligned) -> BaseDelta:
-        from audit.stats import base_delta
-
-        return base_delta(
-            table.control.counts,
-            table.treatment.counts,
-            samples=table.treatment.drawn,
-            base_samples=table.control.drawn,
-            level=self.settings.level,
-        )
-
-    def _of_arms(self, table: Aligned) -> SeedDelta:
-        from audit.stats import seed_delta
-
-        return seed_delta(
-            table.control.counts,
-            table.treatment.counts,
-            samples=(table.control.drawn, table.treatment.drawn),
-            paired=self.paired,
-            level=self.settings.level,
-            floor_samples=table.independent,
-        )
-
-
-def _favoured(direction: str | None, higher_is_better: bool) -> tuple[str, ...]:
-    """Return the sides a claim favours, in terms of the metric's value."""
-    if direction not in ("gain", "loss"):
-        return ("treatment", "control")
-    return ("treatment",) if (direction == "gain") == higher_is_better else ("control",)
-
-
-def _score_numbers(
-    control: Side, treatment: Side, measure: Measure, settings: Settings
-) -> Numbers | Refusal:
-    from audit.stats import score_delta
-
-    scores = [_scores(side) for side in (control, treatment)]
-    answers = answers_behind((*control.runs, *treatment.runs))
-    if measure.span is None:
-        return Refusal("unknown-scale", f"{measure.name} has no bounds, so no floor can be set")
-    if min(map(len, scores)) < 2:
-        side = min((control, treatment), key=lambda s: len(s.runs))
-        return Refusal("one-seed", f"{side.name} has one training run with a score")
-    on_unit = [[_on_unit(value, measure) for value in values] for values in scores]
-    if any(not 0 <= value <= 1 for values in on_unit for value in values):
-        return Refusal("unknown-scale", f"a score of {measure.name} lies outside its scale")
-    try:
-        result = score_delta(*map(_printed, on_unit), tasks=answers, level=settings.level)
-    except InsufficientData as error:
-        return Refusal(error.reason, str(error))
-    return Numbers(result, measure, answers, min(map(len, scores)))
-
-
-def _on_unit(value: Fraction, measure: Measure) -> Fraction:
-    if measure.span == 1 and measure.low == 0:
-        return value
-    return (value - Fraction(repr(measure.low))) / Fraction(repr(measure.span))
-
-
-def _printed(values: list[Fraction]) -> list[object]:
-    """Give scores as decimals, whose digits tell the number of answers where it is unknown."""
-    return [float(value) for value in values]
-
-
 def _identical(numbers: tuple[Numbers, ...], control: Side, treatment: Side) -> Refusal | None:
     """Refuse an arm whose runs agree on every task without being all right or all wrong."""
     for number in numbers:
@@ -450,17 +355,6 @@ def _identical(numbers: tuple[Numbers, ...], control: Side, treatment: Side) -> 
     return None
 
 
-def answers_behind(runs: Iterable[MeasuredRun]) -> int | None:
-    """Return the fewest answers behind the scores of several runs; None where one is unknown."""
-    numbers = [run.answers for run in runs]
-    known = [number for number in numbers if number is not None]
-    return min(known) if known and len(known) == len(numbers) else None
-
-
-def _scores(side: Side) -> list[Fraction]:
-    return [run.score for run in side.runs if run.score is not None]
-
-
 def _mean_score(side: Side) -> Fraction | None:
-    scores = _scores(side)
+    scores = scores_of(side)
     return sum(scores, Fraction(0)) / len(scores) if scores else None

@@ -120,19 +120,24 @@ class Design:
         )
 
 
-def design_of_tasks(aligned: Aligned, level: float) -> Design:
-    """Return the design of a comparison with outcomes per task, none missing."""
+def design_of_tasks(aligned: Aligned, level: float, *, new_tasks: bool) -> Design:
+    """Return the design of a comparison with outcomes per task, none missing.
+
+    Without ``new_tasks`` the question is about these tasks only, and what differs between tasks
+    is no noise.
+    """
     from audit.stats import pooled_seed_spread, seed_spread, variance_split
 
     control, treatment = aligned.control, aligned.treatment
     drawn = (control.drawn, treatment.drawn)
+    components = variance_split(control.counts, treatment.counts, samples=drawn)
     return Design(
         spread=pooled_seed_spread([control.counts, treatment.counts], samples=drawn, level=level),
         spreads=(
             seed_spread(control.counts, samples=drawn[0], level=level),
             seed_spread(treatment.counts, samples=drawn[1], level=level),
         ),
-        components=variance_split(control.counts, treatment.counts, samples=drawn),
+        components=components if new_tasks else replace(components, task_effect_sd=0.0),
         seeds=(len(control.counts), len(treatment.counts)),
         tasks=len(aligned.tasks),
         samples=min(control.smallest, treatment.smallest),

@@ -64,38 +64,63 @@ def _spelled(number: int) -> str:
 
 
 def floor_of(results: Results, measure: Measure, level: float) -> Floor | NotMeasured:
-    """Return the noise floor of one measure."""
-    from audit.stats import floor_from_run_std, noise_floor
+    """Return the noise floor of one measure.
 
+    Re-evaluations in the file come first; a printed standard deviation serves where they are
+    absent or too few.
+    """
     base = base_side(results, measure)
+    found: Floor | NotMeasured = NotMeasured("no re-evaluation of the untrained model")
     if base.runs:
         source = "base_evaluations" if results.items("base_evaluations") else "baseline"
-        greedy = _deterministic(base)
-        if base.per_task:
-            entries = base.entries()
-            aligned = align(entries, entries[:1])
-            if isinstance(aligned, str):
-                return NotMeasured(f"re-evaluations of the base: {aligned}")
-            table = aligned.complete().control
-            if not table.counts[0]:
-                return NotMeasured("re-evaluations of the base share no task")
-            floor = noise_floor(
-                table.counts, samples=table.drawn, deterministic=greedy, level=level
-            )
-            return Floor(floor, source, measure.span or 1.0)
-        means = [run.score for run in base.runs if run.score is not None]
-        if len(means) > 1 and measure.span == 1:
-            floor = noise_floor(
-                run_means=means,
-                tasks=base.runs[0].answers,
-                deterministic=greedy,
-                level=level,
-            )
-            return Floor(floor, source)
-    printed, runs = _printed_std(results)
-    if printed is not None and runs >= 2 and measure.metric in (DEFAULT_METRIC, "pass@1"):
-        return Floor(floor_from_run_std(printed, runs, level=level), "reported")
-    return NotMeasured("no re-evaluation of the untrained model")
+        found = (
+            _of_outcomes(base, source, level) if base.per_task else _of_means(base, source, level)
+        )
+    if isinstance(found, Floor) and found.noise.reason != "too-few-evaluations":
+        return found
+    return _printed(results, measure, level) or found
+
+
+def _of_outcomes(base: Side, source: str, level: float) -> Floor | NotMeasured:
+    from audit.stats import noise_floor
+
+    entries = base.entries()
+    aligned = align(entries, entries[:1])
+    if isinstance(aligned, str):
+        return NotMeasured(f"re-evaluations of the base: {aligned}")
+    table = aligned.complete().control
+    if not table.counts[0]:
+        return NotMeasured("re-evaluations of the base share no task")
+    noise = noise_floor(
+        table.counts, samples=table.drawn, deterministic=_deterministic(base), level=level
+    )
+    return Floor(noise, source, base.runs[0].measure.span or 1.0)
+
+
+def _of_means(base: Side, source: str, level: float) -> Floor | NotMeasured:
+    means = [run.score for run in base.runs if run.score is not None]
+    if len(means) < 2 or base.runs[0].measure.span != 1:
+        return NotMeasured("one evaluation of the untrained model")
+    from audit.stats import noise_floor
+
+    noise = noise_floor(
+        run_means=means,
+        tasks=base.runs[0].answers,
+        deterministic=_deterministic(base),
+        level=level,
+    )
+    return Floor(noise, source)
+
+
+def _printed(results: Results, measure: Measure, level: float) -> Floor | None:
+    """Return the floor of a printed standard deviation, which is about the main metric."""
+    reported = results.block("reported")
+    spread, runs = reported.get("run_std"), int(reported.get("run_std_runs") or 0)
+    if spread is None or runs < 2 or measure.metric not in (DEFAULT_METRIC, "pass@1"):
+        return None
+    from audit.stats import floor_from_run_std
+
+    return Floor(floor_from_run_std(spread, runs, level=level), "reported")
 
 
 def _deterministic(base: Side) -> bool:
@@ -108,8 +133,3 @@ def _deterministic(base: Side) -> bool:
         return True
     lengths = [seen.lengths for seen in outcomes]
     return len(lengths) > 1 and lengths[0] is not None and all(x == lengths[0] for x in lengths)
-
-
-def _printed_std(results: Results) -> tuple[float | None, int]:
-    reported = results.block("reported")
-    return reported.get("run_std"), int(reported.get("run_std_runs") or 0)

@@ -67,7 +67,7 @@ class Description:
     tipping_sd : float or None
         Training standard deviation of an arm that would erase that interval's significance.
     collapse_bound : dict of float
-        Upper 95% limit, by arm, of the rate of collapsing runs if none seen collapsed.
+        Upper 95% limit, by arm, of the rate of collapsing runs if none of two or more collapsed.
     """
 
     scores: dict[str, tuple[RunScore, ...]]
@@ -82,7 +82,7 @@ class Description:
 
 def describe(study: Study, comparison: Comparison) -> Description:
     """Return the figures beside a verdict."""
-    from audit.stats import paired_t, seed_correlation, unseen_collapse_bound
+    from audit.stats import paired_t, seed_correlation
 
     control, treatment = comparison.control, comparison.treatment
     pairs = [] if control.name == BASE else _pairs(control, treatment)
@@ -101,12 +101,17 @@ def describe(study: Study, comparison: Comparison) -> Description:
         paired_t=paired_t(differences, level=comparison.settings.level) if several else None,
         one_seed=interval,
         tipping_sd=_tipping_sd(interval),
-        collapse_bound={
-            side.name: unseen_collapse_bound(len(side.runs))
-            for side in (treatment, control)
-            if side.runs and side.name != BASE
-        },
+        collapse_bound=_collapse_bounds(treatment, control),
     )
+
+
+def _collapse_bounds(*sides: Side) -> dict[str, float]:
+    several = [side for side in sides if len(side.runs) > 1 and side.name != BASE]
+    if not several:
+        return {}
+    from audit.stats import unseen_collapse_bound
+
+    return {side.name: unseen_collapse_bound(len(side.runs)) for side in several}
 
 
 def _run_scores(side: Side) -> tuple[RunScore, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -126,7 +127,7 @@ class Aligned:
         """Return the size of the largest cluster over the mean size; 1 without clusters."""
         if self.clusters is None:
             return 1.0
-        sizes = [self.clusters.count(cluster) for cluster in set(self.clusters)]
+        sizes = Counter(self.clusters).values()
         return max(sizes) * len(sizes) / sum(sizes)
 
 

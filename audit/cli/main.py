@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gate": ("audit.cli.gate", "decide over files and folders whether their claims stand"),
     "compare": ("audit.cli.compare", "tell whether a re-run of a study replicated"),
     "plan": ("audit.cli.plan", "seeds, tasks and answers that an effect needs"),
+    "import": ("audit.cli.import_", "another tool's output to a results file"),
     "self-check": ("audit.cli.self_check", "measure the verdicts' own error rates here"),
     "rules": ("audit.cli.rules", "list the catalogue of rules"),
     "explain": ("audit.cli.explain", "print one rule's page"),

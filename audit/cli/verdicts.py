@@ -13,6 +13,7 @@ from audit.analysis.floors import Floor
 from audit.analysis.rounds import RoundPair
 from audit.claims import BASE
 from audit.cli.figures import between, bracketed, ends, p_text, plain, signed
+from audit.cli.formats.groups import count
 
 if TYPE_CHECKING:
     from audit.analysis import Analysis
@@ -64,6 +65,8 @@ def _body(comparison: Comparison, claims: list[ClaimResult], width: int) -> Iter
         around = ends(paired.low, paired.high)
         text = f"{signed(paired.mean)} {around} by Student's t; shown, not judged by"
         yield from _labelled("paired by seed", text, width)
+    yield from _labelled("missing", missing_text(comparison), width)
+    yield from _labelled("errored answers", errored_text(comparison), width)
     for left, right in _facts(comparison):
         yield from _columns(left, right, width)
     for claim in claims:
@@ -82,13 +85,39 @@ def per_seed(comparison: Comparison) -> str:
     """Return the difference at every seed, or both arms' scores where seeds are not shared."""
     found = comparison.description
     if found.pairs and not found.unpaired:
-        shown = [f"{pair.seed} {signed(pair.delta)}" for pair in found.pairs]
-        return "    ".join(_capped(shown))
+        shown = _capped([f"{pair.seed} {signed(pair.delta)}" for pair in found.pairs])
+        if found.correlation is not None and len(found.pairs) > 2:
+            shown.append(f"(correlation of the arms {signed(found.correlation, 2)})")
+        return "    ".join(shown)
     arms = []
     for arm, runs in found.scores.items():
         scores = _capped([f"{run.run} {plain(run.score)}" for run in runs])
         arms.append(f"{arm}: " + ("  ".join(scores) or "no score"))
     return ";   ".join(arms)
+
+
+def missing_text(comparison: Comparison) -> str:
+    """Return which outcomes are missing and what they change; empty when none are."""
+    aligned = comparison.aligned
+    if aligned is None or not aligned.missing:
+        return ""
+    first = aligned.missing[0]
+    ways = [
+        f"{numbers.missing}: {numbers.outcome(comparison.settings).word} {signed(numbers.delta)}"
+        for numbers in comparison.numbers
+    ]
+    number = f"{count(len(aligned.missing), 'outcome')} ({aligned.missing_share:.1%})"
+    place = f"task {first.task} in {first.arm} {first.run}"
+    return f"{number}, the first of {place}; {'; '.join(ways)}"
+
+
+def errored_text(comparison: Comparison) -> str:
+    """Return the difference with errored answers left out; empty when none errored."""
+    numbers = comparison.without_errors
+    if numbers is None:
+        return ""
+    word = numbers.outcome(comparison.settings).word
+    return f"counted as wrong above; left out: {word} {signed(numbers.delta)}"
 
 
 def _capped(shown: list[str]) -> list[str]:

@@ -48,7 +48,7 @@ def test_swapping_the_arms_turns_everything_round(made: tuple[Counts, Counts, in
 
 
 @given(studies(), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=12)
 def test_the_order_of_tasks_seeds_and_keys_changes_nothing(
     made: tuple[Counts, Counts, int], rng: random.Random
 ) -> None:

@@ -412,6 +412,7 @@ def test_an_arm_against_the_base(
     (comparison,) = analysed(document).comparisons
     assert (comparison.kind, comparison.against) == ("base", "base")
     assert comparison.verdict.word == word
+    assert comparison.verdict.refused or "provisional" in comparison.verdict.qualifiers
 
 
 def test_the_base_without_outcomes_per_task_gets_no_verdict() -> None:
