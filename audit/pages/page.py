@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from audit.pages.figures.drawing import same_drawing
 from audit.writing import write_whole
 
 # Longer differences are cut; the number of lines left out is said.
@@ -72,7 +73,7 @@ class Page:
             beside = target.parent / name
             if not beside.is_file():
                 yield f"{beside}: the figure is missing"
-            elif beside.read_bytes() != data:
+            elif not same_drawing(beside.read_bytes(), data):
                 yield f"{beside}: the figure is not what the data gives"
         for stray in self._stray(target.parent):
             yield f"{stray}: the page has no such figure"
