@@ -59,6 +59,12 @@ class UsageError(AuditError):
     """A command line, policy or claim that cannot be carried out: exit status 2."""
 
 
+class ImportRefused(AuditError):  # noqa: N818 - named for what happened to it
+    """A file of the named format that cannot be brought over without inventing: exit status 1."""
+
+    exit_status = 1
+
+
 class InsufficientData(ValueError):  # noqa: N818 - named for what is missing
     """Too few values to compute a statistic; never answered with 0 or NaN.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-import math
 import re
 import sys
 from collections.abc import Iterator
@@ -227,7 +226,8 @@ class _Scanner:
 
     def _float(self, text: str) -> Any:
         value = float(text)
-        return value if math.isfinite(value) else self._take_out("non-finite", text)
+        # Infinity less itself is NaN; this is the quickest test in a loop over every number.
+        return value if value - value == 0.0 else self._take_out("non-finite", text)
 
     def _int(self, text: str) -> Any:
         # Sixteen characters hold every integer up to 2^53; longer ones are looked at.

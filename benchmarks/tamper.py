@@ -48,7 +48,7 @@ def spoken(document: dict[str, Any], data: Path | None) -> set[tuple[str, str]]:
         report = audit.verify(from_source(Source("tampered.json", raw, "")), data)
     except audit.AuditError:
         return {("refused", "")}
-    return {(f.rule, f.pointer) for f in report.findings if f.severity >= Severity.WARNING}
+    return {(f.rule, f.pointer) for f in report.found if f.severity >= Severity.WARNING}
 
 
 def leaves(value: Any, here: str = "") -> Iterator[tuple[str, Any]]:

@@ -56,7 +56,7 @@ class Measure:
 def measures(results: Results) -> tuple[Measure, ...]:
     """Return what the runs of a file were measured by, accuracy first, then by name."""
     found: dict[tuple[str, str | None, str | None], None] = {}
-    evaluated = [e for run in results.runs for e in run.evaluations]
+    evaluated = [e for run in results.runs for e in run.evaluations if e.per_task]
     for evaluation in evaluated:
         split = evaluation.document.get("split")
         found[(evaluation.metric, evaluation.benchmark, split)] = None
@@ -201,7 +201,7 @@ def base_side(results: Results, measure: Measure) -> Side:
 
 
 def _measured(run: Run, measure: Measure) -> MeasuredRun | None:
-    same_metric = [e for e in run.evaluations if e.metric == measure.metric]
+    same_metric = [e for e in run.evaluations if e.metric == measure.metric and e.per_task]
     evaluation = _final([e for e in same_metric if measure.fits(e)])
     outcomes, fault = _outcomes(evaluation, measure)
     recorded = None
@@ -256,7 +256,8 @@ def _base_entry(entry: Mapping[str, Any], index: int, measure: Measure) -> Measu
 
 def _entry_evaluations(entry: Mapping[str, Any]) -> Iterator[Evaluation]:
     blocks: Iterable[Any] = [entry.get("evaluation"), *(entry.get("evaluations") or ())]
-    yield from (Evaluation("", block) for block in blocks if block)
+    found = (Evaluation("", block) for block in blocks if block)
+    yield from (evaluation for evaluation in found if evaluation.per_task)
 
 
 def _base_block(block: Mapping[str, Any], label: str, measure: Measure) -> MeasuredRun | None:

@@ -192,7 +192,7 @@ def _reasons(rows: list[Row], outcomes: Outcomes) -> Iterator[str]:
     for file in outcomes.files:
         if file.report is None:
             continue
-        for group in grouped(file.report.findings):
+        for group in grouped(file.report.found):
             finding = group.first
             fails = finding.severity is Severity.ERROR or file.report.policy.fail_on == "warning"
             about_claims = finding.rule.startswith("CLAIM") or finding.rule == "SEED001"
@@ -209,7 +209,7 @@ def _waived(outcomes: Outcomes) -> int:
         finding.waiver is not None
         for file in outcomes.files
         if file.report is not None
-        for finding in file.report.findings
+        for finding in file.report.found
     )
 
 

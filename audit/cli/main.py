@@ -22,9 +22,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gate": ("audit.cli.gate", "decide over files and folders whether their claims stand"),
     "compare": ("audit.cli.compare", "tell whether a re-run of a study replicated"),
     "plan": ("audit.cli.plan", "seeds, tasks and answers that an effect needs"),
+    "import": ("audit.cli.import_", "another tool's output to a results file"),
     "self-check": ("audit.cli.self_check", "measure the verdicts' own error rates here"),
     "rules": ("audit.cli.rules", "list the catalogue of rules"),
     "explain": ("audit.cli.explain", "print one rule's page"),
+    "render": ("audit.cli.render", "a page from a results file, or is a committed page fresh"),
+    "templates": ("audit.cli.templates", "what a template of a page may use"),
     "demo": ("audit.cli.demo", "the whole way on shipped data, in seconds"),
 }
 

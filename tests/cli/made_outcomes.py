@@ -123,7 +123,7 @@ def report(
     return Report(
         name=text or "results.json",
         sha256=SHA256,
-        findings=findings,
+        found=findings,
         not_checked=(NotChecked("READ001", "non-finite", text or "reason", join("", text)),),
         held=7,
         exit_status=exit_status,

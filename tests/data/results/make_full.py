@@ -451,6 +451,20 @@ def study() -> dict[str, Any]:
             "dataset_fingerprint": hashlib.sha256(
                 json.dumps(DATASET, sort_keys=True).encode()
             ).hexdigest(),
+            "imported": {
+                "by": "audit 0.1.0",
+                "study": "invented",
+                "tools": [{"name": "inspect_ai", "version": "0.3.138"}],
+                "files": [
+                    {
+                        "path": "logs/seed17.eval",
+                        "format": "inspect",
+                        "sha256": sha("log"),
+                        "bytes": 19561,
+                    }
+                ],
+                "notes": ["1 missing value in accuracy"],
+            },
         },
         "verified": {
             "date": "2026-09-18",

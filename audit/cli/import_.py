@@ -1,0 +1,238 @@
+"""``audit import``: another tool's files to one results document, on stdout or in a file."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from audit.cli.safe import visible
+from audit.errors import InputError, UsageError
+from audit.importers import IMPORTERS, fitting, importer
+from audit.importers.columns import ROLES
+from audit.importers.draft import Options
+from audit.importers.every_eval_ever import write
+from audit.importers.foreign import Foreign, read_foreign
+from audit.importers.sniff import other_kind
+from audit.importers.study import Layout, Placed, assemble
+from audit.results import load
+from audit.writing import write_whole
+
+# The format of our own files, for --to.
+RESULTS = "results"
+
+EXAMPLES = """\
+examples:
+  audit import whileai results.json | audit verify -
+  audit import lm-eval --arm tuned='out/tuned/seed*/*' --arm base='out/base/*' \\
+        --base base --seed-from 'seed{seed}'
+  audit import auto --arm a2='eval/a2_*.json' --arm a2='logs/a2_*/trainer_state.json' \\
+        --seed-from 'a2_{seed}'
+  audit import results results.json --to every-eval-ever --retrieved 1700000000
+  audit import wide-table scores.csv --scale 0-100 --control baseline -o results.json
+
+exit status:
+  0  brought over; notes on stderr say what was missing, dropped or averaged
+  1  of the format, but it cannot be brought over without inventing
+  2  not of the format, unreadable, or wrong usage
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``audit import``."""
+    formats = "\n".join(f"  {entry.name:<16}{entry.what}" for entry in IMPORTERS)
+    first = f"  {'auto':<16}found from the file\n  {RESULTS:<16}a results file, for --to\n"
+    parser.epilog = f"formats:\n{first}{formats}\n\n{EXAMPLES}"
+    parser.add_argument("format", metavar="FORMAT", help="one of those below, or auto")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="file or pattern, or - for stdin")
+    layout = parser.add_argument_group("one study from several files")
+    layout.add_argument(
+        "--arm",
+        action="append",
+        default=[],
+        metavar="NAME=FILES",
+        help="files or pattern that belong to an arm; may be repeated",
+    )
+    layout.add_argument("--method", metavar="NAME", help="the top arm")
+    layout.add_argument(
+        "--control",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="arm that the top arm is compared with; may be repeated",
+    )
+    layout.add_argument(
+        "--base",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="arm that is the untrained model",
+    )
+    layout.add_argument(
+        "--seed-from",
+        metavar="PATTERN",
+        help="where a path holds the training seed: 'seed{seed}', or a regular expression",
+    )
+    reading = parser.add_argument_group("what a file does not say itself")
+    reading.add_argument("--metric", metavar="NAME", help="which metric, or what a column measures")
+    reading.add_argument("--benchmark", metavar="NAME", help="which benchmark; all when left out")
+    reading.add_argument("--filter", metavar="NAME", help="answer extraction of lm-eval")
+    reading.add_argument("--scale", metavar="LOW-HIGH", help="0-1 or 0-100")
+    reading.add_argument(
+        "--lower-is-better", action="store_true", help="direction of a metric that is no accuracy"
+    )
+    reading.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="ROLE=NAME",
+        help="column of a table for " + ", ".join(ROLES),
+    )
+    reading.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="COLUMN=TEXT",
+        help="rows of a table to keep",
+    )
+    parser.add_argument(
+        "--to",
+        choices=("every-eval-ever",),
+        help="write that format's records, in place of a results file",
+    )
+    parser.add_argument(
+        "--retrieved",
+        type=int,
+        metavar="SECONDS",
+        help="time the records name as theirs, in seconds since 1970; --to needs it",
+    )
+    parser.add_argument("--output", "-o", metavar="FILE", help="write there, not to stdout")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run ``audit import`` and return its exit status.
+
+    Raises
+    ------
+    UsageError
+        On wrong usage.
+    InputError
+        When a file is unreadable or not of the format.
+    ImportRefused
+        When a file cannot be brought over without inventing.
+    """
+    if options.to and options.retrieved is None:
+        raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
+    document, notes = _document(options)
+    written = write(document, options.retrieved) if options.to else document
+    text = json.dumps(written, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if options.output:
+        write_whole(options.output, text.encode())
+    else:
+        sys.stdout.write(text)
+    if not options.quiet:
+        for note in notes:
+            print(f"note: {visible(note)}", file=sys.stderr)
+    return 0
+
+
+def _document(options: argparse.Namespace) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    if options.format == RESULTS:
+        if len(options.files) != 1:
+            raise UsageError(f"{RESULTS} takes one file")
+        return load(options.files[0]).usable, ()
+    placed = list(_placed(options))
+    if not placed:
+        raise UsageError("no file given")
+    layout = Layout(
+        method=options.method,
+        controls=tuple(options.control),
+        base=tuple(options.base),
+        seed_from=options.seed_from,
+    )
+    return assemble(placed, _options(options), layout)
+
+
+def _placed(options: argparse.Namespace) -> Iterator[Placed]:
+    """Read every file once and find its importer."""
+    named: list[tuple[str | None, str]] = [(None, pattern) for pattern in options.files]
+    named += [_pair(text, "--arm NAME=FILES") for text in options.arm]
+    if options.format != "auto":
+        importer(options.format)
+    for arm, pattern in named:
+        for path in _files(pattern):
+            file = read_foreign(path)
+            yield Placed(file, arm, _importer_of(file, options.format))
+
+
+def _importer_of(file: Foreign, named: str) -> str:
+    found = fitting(file.content, file.name)
+    if named == "auto":
+        if found is None:
+            what = other_kind(file.content)
+            looks = "" if what is None else f": it looks like {what}"
+            raise InputError(f"no importer reads this file{looks}", path=file.name)
+        return found.name
+    chosen = importer(named)
+    if chosen.sniff(file.content, file.name) or _is_table(chosen.name, file.content):
+        return chosen.name
+    looks = f"; it looks like {found.what} ({found.name})" if found else ""
+    raise InputError(f"not {chosen.what}{looks}", path=file.name)
+
+
+def _is_table(name: str, content: Any) -> bool:
+    """Whether a table was asked for and there is one: its columns may need --column to fit."""
+    from audit.importers.columns import table_of
+
+    return name in ("long-table", "wide-table") and table_of(content) is not None
+
+
+def _files(pattern: str) -> Sequence[str]:
+    if pattern == "-" or os.path.lexists(pattern) or not glob.has_magic(pattern):
+        return [pattern]
+    matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - absolute patterns too
+    files = [match for match in matches if not os.path.isdir(match)]  # noqa: PTH112 - any name
+    if not files:
+        raise InputError("no file matches this pattern", path=pattern)
+    return files
+
+
+def _options(options: argparse.Namespace) -> Options:
+    columns = dict(_pair(text, "--column ROLE=NAME") for text in options.column)
+    unknown = sorted(set(columns) - set(ROLES))
+    if unknown:
+        raise UsageError(f"--column: no role {unknown[0]!r}; there are {', '.join(ROLES)}")
+    return Options(
+        metric=options.metric,
+        benchmark=options.benchmark,
+        filter=options.filter,
+        scale=_scale(options.scale),
+        higher_is_better=False if options.lower_is_better else None,
+        columns=columns,
+        where=dict(_pair(text, "--where COLUMN=TEXT") for text in options.where),
+    )
+
+
+def _scale(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    low, _, high = text.partition("-")
+    try:
+        scale = float(low), float(high)
+    except ValueError:
+        scale = (1.0, 0.0)
+    if not scale[0] < scale[1] < float("inf"):
+        raise UsageError(f"--scale {text!r}: say LOW-HIGH, e.g. 0-100")
+    return scale
+
+
+def _pair(text: str, usage: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign and value):
+        raise UsageError(f"{text!r}: say {usage}")
+    return name, value

@@ -1,0 +1,34 @@
+"""``audit templates``: the shipped templates, and what a template and prose may use."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from audit.errors import UsageError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``audit templates``."""
+    parser.add_argument(
+        "--show", metavar="NAME", help="print a shipped template, to start one's own from"
+    )
+
+
+def main(options: argparse.Namespace) -> int:
+    """Print the reference, or one template."""
+    if options.show is None:
+        from audit.pages.reference import reference
+
+        sys.stdout.write(reference())
+        return 0
+    from audit.resources import resource
+
+    try:
+        if ".." in options.show.split("/"):
+            raise FileNotFoundError
+        text = resource(f"templates/{options.show}").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        raise UsageError(f"no shipped template {options.show!r}") from None
+    sys.stdout.write(text)
+    return 0

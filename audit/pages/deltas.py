@@ -1,0 +1,262 @@
+"""Comparisons as a page shows them: the delta, its intervals, its verdict and what that means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from audit.analysis import Analysis, Comparison, Floor, Interval, NotMeasured
+from audit.analysis.claiming import needed_text
+from audit.analysis.design import Design
+from audit.claims import BASE
+from audit.pages import readings
+from audit.pages.arms import BASE_LABEL
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One arm minus another on one metric.
+
+    Attributes
+    ----------
+    arm, against : str
+        What the recipe calls the arms.
+    arm_name, against_name : str
+        Their names in the file.
+    metric : str
+    benchmark : str or None
+    value : float or None
+    low, high : float or None
+        The interval the verdict is about; where the verdict is refused, the interval over tasks
+        of these very models, which knows nothing of training variance.
+    level : float
+    interval_kind : str
+        Of what the interval tells, in words.
+    tasks_interval, benchmark_interval : tuple of float, or str
+        For new tasks, and for these tasks only; a string says why there is none.
+    tasks : int or None
+    seeds : tuple of int
+        Training runs of ``arm`` and ``against``.
+    verdict : str
+        The verdict in words.
+    word : str
+        ``gain``, ``loss``, ``flat`` or ``refused``.
+    meaning : str
+        What the verdict says and does not say.
+    p_value, df : float or None
+    floor : float or None
+        Noise floor of this difference of means.
+    floor_reason : str
+        Why there is no floor.
+    in_floors : float or None
+        Size of the delta in such floors.
+    paired : tuple of float, or None
+        Student's interval of the differences by seed; description, it decides nothing.
+    tipping_sd : float or None
+        Training sd of an arm that would erase the significance of a one-seed interval.
+    spread : tuple of float, or None
+        Training sd with its interval: (sd, low, high).
+    smallest_effect : float or None
+        Effect seen at 80% power; None where no effect on the scale would be.
+    sees : str
+        What this design can see, in words.
+    needs : str
+        What it would take to see the delta, in words; empty where nothing can be said.
+    unpaired : tuple of str
+        Runs without a partner at their seed, and why.
+    """
+
+    arm: str
+    against: str
+    arm_name: str
+    against_name: str
+    metric: str
+    benchmark: str | None
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float
+    interval_kind: str
+    tasks_interval: tuple[float, float] | str
+    benchmark_interval: tuple[float, float] | str
+    tasks: int | None
+    seeds: tuple[int, int]
+    verdict: str
+    word: str
+    meaning: str
+    p_value: float | None
+    df: float | None
+    floor: float | None
+    floor_reason: str
+    in_floors: float | None
+    paired: tuple[float, float] | None
+    tipping_sd: float | None
+    spread: tuple[float, float, float] | None
+    smallest_effect: float | None
+    sees: str
+    needs: str
+    unpaired: tuple[str, ...]
+
+    @property
+    def seeds_text(self) -> str:
+        """Training runs of both arms: ``3 v 3``."""
+        return f"{self.seeds[0]} v {self.seeds[1]}"
+
+    @property
+    def against_base(self) -> bool:
+        """Whether it is against the untrained model."""
+        return self.against_name == BASE
+
+    @property
+    def refused(self) -> bool:
+        """Whether no verdict could be given."""
+        return self.word == "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim and what became of it.
+
+    Attributes
+    ----------
+    id, text : str
+    stands : bool
+    reason : str
+        Why it does not stand, or the verdict it stands on.
+    settles : str
+        What would settle it; empty where it stands.
+    p_value : float
+        After Holm's correction over all claims.
+    """
+
+    id: str
+    text: str
+    stands: bool
+    reason: str
+    settles: str
+    p_value: float
+
+
+def deltas(analysis: Analysis, labels: Mapping[str, str]) -> tuple[Delta, ...]:
+    """Return the comparisons of an analysis in its order: claimed ones, controls, the base."""
+    return tuple(delta(comparison, labels) for comparison in analysis.comparisons)
+
+
+def claims(analysis: Analysis) -> tuple[Claim, ...]:
+    """Return the claims of an analysis with their outcome."""
+    return tuple(
+        Claim(c.claim.id, c.claim.text, c.stands, c.reason, c.settles, c.holm_p_value)
+        for c in analysis.claims
+    )
+
+
+def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
+    """Return one comparison as a page shows it."""
+    shown, kind = _shown(comparison)
+    beside = comparison.description
+    paired = beside.paired_t
+    return Delta(
+        arm=_label(comparison.arm, labels),
+        against=_label(comparison.against, labels),
+        arm_name=comparison.arm,
+        against_name=comparison.against,
+        metric=comparison.metric,
+        benchmark=comparison.benchmark,
+        value=comparison.delta,
+        low=shown.low if shown else None,
+        high=shown.high if shown else None,
+        level=shown.level if shown else comparison.settings.level,
+        interval_kind=kind,
+        tasks_interval=_ends(comparison, "tasks"),
+        benchmark_interval=_ends(comparison, "benchmark"),
+        tasks=_tasks(comparison),
+        seeds=comparison.seeds,
+        verdict=comparison.verdict.words,
+        word=comparison.verdict.word,
+        meaning=readings.meaning(comparison),
+        p_value=shown.p_value if shown and not comparison.verdict.refused else None,
+        df=shown.df if shown else None,
+        floor=comparison.floor_of_delta,
+        floor_reason=_floor_reason(comparison),
+        in_floors=_in_floors(comparison),
+        paired=(paired.low, paired.high) if paired else None,
+        tipping_sd=beside.tipping_sd,
+        spread=_spread(comparison),
+        smallest_effect=_smallest(comparison),
+        sees=readings.sees(comparison),
+        needs=_needs(comparison),
+        unpaired=tuple(f"{u.arm} {u.run}: {u.reason}" for u in beside.unpaired),
+    )
+
+
+def _label(name: str, labels: Mapping[str, str]) -> str:
+    return labels.get(name) or (BASE_LABEL if name == BASE else name)
+
+
+def _shown(comparison: Comparison) -> tuple[Interval | None, str]:
+    one = comparison.description.one_seed
+    if comparison.verdict.refused:
+        return one, readings.kind(one) if one else "no interval can be given"
+    found = comparison.deciding
+    if isinstance(found, NotMeasured):
+        return None, found.reason
+    return found, readings.kind(found)
+
+
+def _ends(comparison: Comparison, about: str) -> tuple[float, float] | str:
+    found = comparison.interval(about)
+    return found.reason if isinstance(found, NotMeasured) else (found.low, found.high)
+
+
+def _tasks(comparison: Comparison) -> int | None:
+    if comparison.standing is not None and comparison.standing.tasks is not None:
+        return comparison.standing.tasks
+    if comparison.aligned is not None:
+        return len(comparison.aligned.tasks)
+    study = comparison.study.results
+    for printed in study.block("reported").get("comparisons") or ():
+        arm = study.arm(str(printed.get("arm")))
+        if arm is not None and arm.name == comparison.arm:
+            tasks = printed.get("tasks")
+            return tasks if isinstance(tasks, int) else None
+    return None
+
+
+def _in_floors(comparison: Comparison) -> float | None:
+    if comparison.delta is None or not comparison.floor_of_delta:
+        return None
+    return abs(comparison.delta) / comparison.floor_of_delta
+
+
+def _floor_reason(comparison: Comparison) -> str:
+    found = comparison.floor
+    if isinstance(found, NotMeasured):
+        return found.reason
+    return "" if found.value is not None else found.text
+
+
+def _spread(comparison: Comparison) -> tuple[float, float, float] | None:
+    if not isinstance(comparison.design, Design):
+        return None
+    span, found = comparison.measure.span or 1.0, comparison.design.spread
+    return found.sd * span, found.low * span, found.high * span
+
+
+def _smallest(comparison: Comparison) -> float | None:
+    if not isinstance(comparison.design, Design):
+        return None
+    found = comparison.design.smallest_effect
+    return None if found is None else found * (comparison.measure.span or 1.0)
+
+
+def _needs(comparison: Comparison) -> str:
+    if comparison.delta is None or comparison.verdict.word in ("gain", "loss"):
+        return ""
+    return needed_text(comparison, abs(comparison.delta)) or ""
+
+
+def floor_of(analysis: Analysis) -> Floor | NotMeasured:
+    """Return the noise floor of the first measure, or why there is none."""
+    for _, floor in analysis.floors:
+        return floor
+    return NotMeasured("nothing was measured")

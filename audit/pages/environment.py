@@ -1,0 +1,278 @@
+"""Jinja2's sandbox as pages use it: undefined names are errors, everything from data escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound
+from jinja2.exceptions import TemplateRuntimeError, TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup, escape
+
+from audit.errors import AuditError, UsageError
+from audit.pages import html, inline, markdown, numbers
+from audit.pages.markdown import Markdown
+from audit.pages.plain import harmless, one_line
+from audit.resources import resource
+
+# Filters of Jinja2's own that neither build long strings nor write a number.
+KEPT_FILTERS = [
+    "abs",
+    "batch",
+    "capitalize",
+    "count",
+    "default",
+    "dictsort",
+    "first",
+    "groupby",
+    "items",
+    "join",
+    "last",
+    "length",
+    "list",
+    "lower",
+    "map",
+    "max",
+    "min",
+    "reject",
+    "rejectattr",
+    "replace",
+    "reverse",
+    "select",
+    "selectattr",
+    "slice",
+    "sort",
+    "sum",
+    "title",
+    "trim",
+    "unique",
+    "upper",
+]
+_LARGEST_EXPONENT = 64
+# Methods of text that take a width.
+_WIDENING = frozenset(
+    {"center", "expandtabs", "format", "format_map", "ljust", "rjust", "translate", "zfill"}
+)
+
+
+class PageEnvironment(ImmutableSandboxedEnvironment):
+    """A sandbox without attributes that change anything, and with a bound on products."""
+
+    intercepted_binops = frozenset({"*", "**", "%"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """Compute a product or remainder of numbers; of text and lists it could grow too large."""
+        numeric = all(isinstance(side, int | float) for side in (left, right))
+        if not numeric or (operator == "**" and abs(right) > _LARGEST_EXPONENT):
+            raise TemplateRuntimeError(f"{operator!r} is for numbers here")
+        return super().call_binop(context, operator, left, right)
+
+    def wrap_str_format(self, value: Any) -> None:
+        """Leave ``format`` to `is_safe_attribute`, which refuses it."""
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Whether an expression may use an attribute; none that changes or widens a value."""
+        if isinstance(obj, str) and attr in _WIDENING:
+            return False
+        return super().is_safe_attribute(obj, attr, value)
+
+
+class Templates(BaseLoader):
+    """Templates shipped with audit, by name, and below the folder of the user's own."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+
+    def get_source(
+        self, environment: Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool]]:
+        """Return a template's text and the name that messages show for it."""
+        if set(template) & {"\\", ":"} or {"", ".."} & set(template.split("/")):
+            raise TemplateNotFound(template)
+        if self.folder is not None and (self.folder / template).is_file():
+            shown = str(self.folder / template)
+            return _read(self.folder / template, shown), shown, lambda: True
+        try:
+            found = resource(f"templates/{template}")
+        except FileNotFoundError:
+            raise TemplateNotFound(template) from None
+        return _read(found, template), template, lambda: True
+
+
+def _read(file: Any, shown: str) -> str:
+    try:
+        return str(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", path=shown) from None
+    except UnicodeDecodeError:
+        raise UsageError("is not UTF-8", path=shown) from None
+
+
+def markdown_environment(folder: Path | None = None) -> PageEnvironment:
+    """Return an environment whose output is Markdown; its values are escaped as text."""
+    environment = _environment(folder, markdown, Markdown)
+    environment.finalize = _markdown_value
+    return environment
+
+
+def html_environment(folder: Path | None = None) -> PageEnvironment:
+    """Return an environment whose output is HTML; its values are escaped as text."""
+    environment = _environment(folder, html, Markup)
+    environment.autoescape = True
+    environment.finalize = _html_value
+    return environment
+
+
+def prose_environment() -> PageEnvironment:
+    """Return an environment for prose, whose values cannot be markup; it loads no template."""
+    environment = _environment(None, None, str)
+    environment.loader = None
+    environment.finalize = _prose_value
+    return environment
+
+
+def _environment(
+    folder: Path | None, dialect: ModuleType | None, safe: type[str]
+) -> PageEnvironment:
+    environment = PageEnvironment(
+        loader=Templates(folder),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    kept = {name: environment.filters[name] for name in KEPT_FILTERS}
+    environment.filters = kept | {f.__name__: _safe(f, safe) for f in numbers.FILTERS}
+    environment.globals = {}
+    if dialect is not None:
+        for write in (dialect.text, dialect.cell):
+            environment.filters[write.__name__] = _kept(write, dialect, safe)
+        for write in (dialect.code, dialect.link, dialect.block):
+            environment.filters[write.__name__] = _checked(write)
+    return environment
+
+
+def _marked(safe: type[str]) -> Callable[[str], str]:
+    """Return what makes a written number safe in an output: brackets and signs stay plain."""
+    if safe is Markdown:
+        # Between two dollar signs some hosts read mathematics.
+        return lambda text: Markdown(text.replace("$", "\\$").replace("<", "&lt;"))
+    return escape if safe is Markup else str
+
+
+def _safe(write: Callable[..., str], safe: type[str]) -> Callable[..., str]:
+    """Let a number filter's text pass as it is, and say what it was given when it fails."""
+    mark = _marked(safe)
+
+    @wraps(write)
+    def written(value: Any, *rest: Any) -> str:
+        try:
+            return mark(write(value, *rest))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise TemplateRuntimeError(f"{write.__name__}: {error}") from None
+
+    return written
+
+
+def _kept(write: Callable[..., str], dialect: ModuleType, safe: type[str]) -> Callable[..., str]:
+    """Let a text filter keep the markup of prose and what is written already."""
+
+    @wraps(write)
+    def written(value: Any, *rest: Any) -> str:
+        if isinstance(value, inline.Prose):
+            return safe(value.written(dialect))
+        return value if isinstance(value, safe) else write(_known(value), *rest)
+
+    return written
+
+
+def _checked(write: Callable[..., str]) -> Callable[..., str]:
+    """Let a filter of code, links or blocks name what it was given and cannot write."""
+
+    @wraps(write)
+    def written(value: Any, *rest: Any) -> str:
+        return write(_known(value), *(_known(argument) for argument in rest))
+
+    return written
+
+
+def _known(value: Any) -> Any:
+    """Return a value that may be written; floats need a number filter, None a word instead."""
+    if isinstance(value, StrictUndefined):
+        str(value)  # raises, naming what is undefined
+    if value is None:
+        raise TemplateRuntimeError("the value is None; write what to show instead, with 'or'")
+    if isinstance(value, float):
+        raise TemplateRuntimeError(
+            f"{value!r} is a bare number; a filter writes it, such as |fraction or |signed"
+        )
+    return value
+
+
+def _markdown_value(value: Any) -> Any:
+    if isinstance(value, Markdown):
+        return value
+    if isinstance(value, inline.Prose):
+        return value.written(markdown)
+    return markdown.text(_known(value))
+
+
+def _html_value(value: Any) -> Any:
+    if isinstance(value, Markup):
+        return value
+    if isinstance(value, inline.Prose):
+        return Markup(value.written(html))
+    return html.text(_known(value))
+
+
+def _prose_value(value: Any) -> Any:
+    return inline.shield(harmless(_known(value)))
+
+
+@contextmanager
+def one_line_errors(place: str, shift: int = 0) -> Iterator[None]:
+    """Turn what goes wrong in a template into one line with its file and line.
+
+    ``place`` names a template given as text; ``shift`` is added to its line numbers.
+    """
+    try:
+        yield
+    except TemplateNotFound as error:
+        raise UsageError(f"no template {error.name!r}; audit templates lists them") from None
+    except TemplateSyntaxError as error:
+        name, text = error.filename or place, error.message or "syntax error"
+        raise UsageError(text, path=name, line=error.lineno + shift) from None
+    except (AuditError, MemoryError, KeyboardInterrupt):
+        raise
+    except RecursionError:
+        raise UsageError("the template calls itself without end", path=place) from None
+    except Exception as error:
+        found = _template_frame(error)
+        if found is None:
+            raise
+        name, line = found
+        text = f"{one_line(str(error))[:300]}"
+        raise UsageError(text, path=name or place, line=line + shift) from None
+
+
+def _template_frame(error: Exception) -> tuple[str, int] | None:
+    """Return the innermost template line an error came through; None for a fault of our own."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        code, module = trace.tb_frame.f_code, trace.tb_frame.f_globals
+        if "__jinja_exception__" in module:  # Jinja2 rewrites its frames to the template's lines
+            found = (code.co_filename, trace.tb_lineno)
+        elif found and "/audit/pages/figures/" in code.co_filename.replace("\\", "/"):
+            return None
+        trace = trace.tb_next
+    if found is None:
+        return ("", 0) if isinstance(error, TemplateError) else None
+    name, line = found
+    return ("" if name == "<template>" else name, line)

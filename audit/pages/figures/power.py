@@ -1,0 +1,109 @@
+"""Power against training seeds an arm, for the effect seen and for the one that matters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from audit.analysis.design import POWER, Design
+from audit.pages import numbers
+from audit.pages.figures import canvas
+from audit.pages.figures.figure import Drawing
+
+if TYPE_CHECKING:
+    from audit.analysis import Comparison
+    from audit.pages.variables import Variables
+
+_SEEDS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 32, 40, 50, 64, 80, 100, 128, 160, 200, 256)
+_ENOUGH = 0.97
+
+
+def draw(variables: Variables) -> Drawing | str:
+    """Draw the figure, or say why there is none."""
+    comparison = next(iter(variables.analysis.comparisons), None)
+    if comparison is None:
+        return "nothing was compared"
+    design = comparison.design
+    if not isinstance(design, Design):
+        return design.reason
+    lines = _lines(comparison, design)
+    seeds = _seeds_shown(lines)
+    figure, (axes,) = canvas.panels(3.3)
+    for label, values, colour, dash in lines:
+        axes.plot(seeds, values[: len(seeds)], color=colour, linestyle=dash, label=label)
+    axes.axhline(POWER, color=canvas.INK, linewidth=0.8, linestyle=":")
+    axes.annotate("80%", (seeds[-1], POWER), xytext=(2, 3), textcoords="offset points", fontsize=8)
+    here = min(design.seeds)
+    axes.axvline(here, color=canvas.FAINT, linewidth=1)
+    axes.annotate(
+        f"this study: {here}", (here, 1.0), xytext=(4, 4), textcoords="offset points", fontsize=8
+    )
+    axes.set_xscale("log")
+    ticks = [s for s in (2, 3, 5, 10, 20, 50, 100, 200) if s <= seeds[-1]]
+    axes.set_xticks(ticks, [str(s) for s in ticks], minor=False)
+    axes.set_xticks([], minor=True)
+    axes.set_ylim(0, 1.06)
+    axes.grid(axis="y")
+    axes.set_xlabel(f"training seeds an arm, {design.tasks} tasks")
+    axes.set_ylabel("power")
+    axes.figure.legend(loc="outside lower center", ncols=2)
+    return Drawing(figure, _words(lines, design, here))
+
+
+Line = tuple[str, list[float], str, str]
+
+
+def _lines(comparison: Comparison, design: Design) -> list[Line]:
+    span = comparison.measure.span or 1.0
+    effects = {"the effect that matters": comparison.settings.target_effect}
+    if comparison.delta:
+        effects["the delta seen"] = abs(comparison.delta)
+    as_seen = replace(
+        design.components,
+        seed_sd_control=design.spread.sd,
+        seed_sd_treatment=design.spread.sd,
+    )
+    lines = []
+    for (name, effect), colour in zip(
+        effects.items(), (canvas.BLUE, canvas.VERMILION), strict=False
+    ):
+        for parts, dash, sd in (
+            (design.planned, "-", "sd at its upper limit"),
+            (as_seen, "--", "sd as estimated"),
+        ):
+            values = [_power(effect / span, parts, seeds, design) for seeds in _SEEDS]
+            label = f"{numbers.fraction(effect, 3)}, {name}; {sd}"
+            lines.append((label, values, colour, dash))
+    return lines
+
+
+def _power(effect: float, parts: object, seeds: int, design: Design) -> float:
+    from audit.stats import power
+
+    return power(
+        effect,
+        components=parts,  # type: ignore[arg-type]  # Components, imported lazily
+        seeds=seeds,
+        tasks=design.tasks,
+        samples=design.samples,
+        level=design.level,
+    )
+
+
+def _seeds_shown(lines: list[Line]) -> list[int]:
+    """Return the numbers of seeds up to where every line is near 1, at least to 10."""
+    for place, seeds in enumerate(_SEEDS):
+        if seeds >= 10 and all(values[place] >= _ENOUGH for _, values, _, _ in lines):
+            return list(_SEEDS[: place + 1])
+    return list(_SEEDS)
+
+
+def _words(lines: list[Line], design: Design, here: int) -> str:
+    place = _SEEDS.index(here) if here in _SEEDS else None
+    parts = []
+    for label, values, _, _ in lines:
+        reached = next((s for s, v in zip(_SEEDS, values, strict=True) if v >= POWER), None)
+        now = "" if place is None else f"{numbers.percent(values[place])} at {here} seeds, "
+        then = f"80% from {reached} seeds" if reached else f"below 80% up to {_SEEDS[-1]} seeds"
+        parts.append(f"{label}: {now}{then}")
+    return f"Power by training seeds an arm with {design.tasks} tasks. " + ". ".join(parts) + "."

@@ -1,0 +1,118 @@
+"""Training curves: reward, the share of tokens clipped, the share of groups without advantage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from audit.pages import numbers
+from audit.pages.figures import canvas
+from audit.pages.figures.figure import Drawing
+from audit.pages.telemetry import Curve, curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from audit.pages.variables import Variables
+
+# Title of a panel, and the series it shows.
+_PANELS: tuple[tuple[str, Callable[[Curve], tuple[float | None, ...]]], ...] = (
+    ("mean reward", lambda curve: curve.rewards),
+    ("share clipped after the first update", lambda curve: curve.clipped),
+    ("share of groups without advantage", lambda curve: curve.zero_groups),
+)
+
+
+def draw(variables: Variables) -> Drawing | str:
+    """Draw the figure, or say why there is none."""
+    found = curves(variables.source)
+    if not found:
+        return "no rewards were logged by step"
+    shown = [
+        (title, series)
+        for title, series in _PANELS
+        if any(value is not None for curve in found for value in series(curve))
+    ]
+    missing = [title for title, series in _PANELS if (title, series) not in shown]
+    figure, panels = canvas.panels(0.9 + 1.55 * len(shown), len(shown), share_x=True)
+    arms = list(dict.fromkeys(curve.arm for curve in found))
+    for axes, (title, series) in zip(panels, shown, strict=True):
+        _panel(axes, title, series, found, arms)
+    panels[-1].set_xlabel("step")
+    _whole_steps(panels[-1], found)
+    _legend(figure, arms)
+    without = f" Not logged: {', '.join(missing)}." if missing else ""
+    return Drawing(figure, _words(found, arms, shown) + without)
+
+
+def _panel(
+    axes: Axes,
+    title: str,
+    series: Callable[[Curve], tuple[float | None, ...]],
+    found: tuple[Curve, ...],
+    arms: list[str],
+) -> None:
+    # Arms often log the very same figures; shifted a little, both lines are seen.
+    few = max(len(curve.steps) for curve in found) <= 30
+    for curve in found:
+        place = arms.index(curve.arm) % 5
+        shift = 0.05 * (arms.index(curve.arm) - (len(arms) - 1) / 2) if few else 0.0
+        pairs = [(s, v) for s, v in zip(curve.steps, series(curve), strict=True) if v is not None]
+        axes.plot(
+            [step + shift for step, _ in pairs],
+            [value for _, value in pairs],
+            color=canvas.ARM_COLOURS[place],
+            linestyle=canvas.ARM_DASHES[place],
+            marker=canvas.ARM_MARKERS[place] if few else None,
+            markersize=4.5,
+            linewidth=1.2,
+            alpha=0.85,
+        )
+    axes.set_title(title)
+    axes.margins(y=0.12)
+    axes.grid(axis="y")
+
+
+def _whole_steps(axes: Axes, found: tuple[Curve, ...]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    last = max(max(curve.steps) for curve in found)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=min(10, last), integer=True))
+
+
+def _legend(figure: Figure, arms: list[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=canvas.ARM_COLOURS[n % 5],
+            linestyle=canvas.ARM_DASHES[n % 5],
+            marker=canvas.ARM_MARKERS[n % 5],
+            markersize=4.5,
+            label=canvas.short(arm) + ", a line a run",
+        )
+        for n, arm in enumerate(arms)
+    ]
+    canvas.legend(figure, handles, min(3, len(arms)))
+
+
+def _words(
+    found: tuple[Curve, ...],
+    arms: list[str],
+    shown: list[tuple[str, Callable[[Curve], tuple[float | None, ...]]]],
+) -> str:
+    parts = []
+    for title, series in shown:
+        means = []
+        for arm in arms:
+            values = [v for c in found if c.arm == arm for v in series(c) if v is not None]
+            if values:
+                means.append(f"{arm} {numbers.fraction(sum(values) / len(values), 3)}")
+        parts.append(f"{title}: {', '.join(means)}")
+    steps = max(len(curve.steps) for curve in found)
+    return (
+        f"Training logs of {len(found)} runs over up to {steps} steps; means, {'; '.join(parts)}."
+    )

@@ -1,0 +1,106 @@
+"""A rendered page: its text and the files beside it; writing it is its only effect."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from audit.writing import write_whole
+
+# Longer differences are cut; the number of lines left out is said.
+MOST_LINES = 200
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page and its figures.
+
+    Attributes
+    ----------
+    name : str
+        Suggested file name, e.g. ``page.md``.
+    text : str
+    files : mapping of str to bytes
+        Figures by their path from the page.
+    warnings : tuple of str
+        One line each, about the prose.
+    """
+
+    name: str
+    text: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def write(self, path: str | Path) -> None:
+        """Write the page and its figures, each whole or not at all, the page last.
+
+        Figures of an earlier page that this one has not are removed.
+
+        Raises
+        ------
+        UsageError
+            When a file cannot be written.
+        """
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for name, data in self.files.items():
+            beside = target.parent / name
+            beside.parent.mkdir(exist_ok=True)
+            write_whole(beside, data)
+        for old in _stray(target.parent, self.files):
+            old.unlink()
+        write_whole(target, self.text.encode("utf-8"))
+
+    def differences(self, path: str | Path) -> Iterator[str]:
+        """Yield the lines that say how a committed page differs; none when it is fresh.
+
+        The text as a unified diff, figures by name.
+        """
+        target = Path(path)
+        try:
+            old = target.read_bytes().decode("utf-8", errors="surrogateescape")
+        except FileNotFoundError:
+            yield f"{target}: there is no such page; audit render writes it"
+            return
+        yield from _diff(old, self.text, str(target))
+        for name, data in self.files.items():
+            beside = target.parent / name
+            if not beside.is_file():
+                yield f"{beside}: the figure is missing"
+            elif beside.read_bytes() != data:
+                yield f"{beside}: the figure is not what the data gives"
+        for stray in _stray(target.parent, self.files):
+            yield f"{stray}: the page has no such figure"
+
+
+def _stray(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Return figures beside a page that are not its own; none where it has no figures."""
+    if not files:
+        return []
+    figures = folder / "figures"
+    return [
+        path
+        for path in (sorted(figures.glob("*.svg")) if figures.is_dir() else [])
+        if f"figures/{path.name}" not in files
+    ]
+
+
+def _diff(old: str, new: str, name: str) -> Iterator[str]:
+    if old == new:
+        return
+    lines = list(
+        difflib.unified_diff(
+            old.splitlines(),
+            new.splitlines(),
+            f"{name} (committed)",
+            f"{name} (from the data)",
+            lineterm="",
+        )
+    )
+    yield from lines[:MOST_LINES]
+    if not lines:
+        yield f"{name}: differs in line endings or in its last line"
+    if len(lines) > MOST_LINES:
+        yield f"... {len(lines) - MOST_LINES} more lines differ"

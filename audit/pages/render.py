@@ -1,0 +1,160 @@
+"""From results files to pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from audit.errors import InputError, UsageError
+from audit.pages.environment import (
+    PageEnvironment,
+    html_environment,
+    markdown_environment,
+    one_line_errors,
+    prose_environment,
+)
+from audit.pages.literals import literals
+from audit.pages.page import Page
+from audit.pages.plain import one_line
+from audit.pages.recipe import Recipe, read_recipe, recipe_beside
+from audit.pages.variables import Variables, gather
+from audit.policy import Policy, find_policy
+from audit.resources import resource
+from audit.results import load
+
+RECIPE_PAGE, FLEET_PAGE = "recipe.md.j2", "fleet.md.j2"
+# What a page is called that was not given a name.
+_NAMES = {RECIPE_PAGE: "page.md", "recipe.html.j2": "page.html", FLEET_PAGE: "README.md"}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One page to make.
+
+    Attributes
+    ----------
+    results : tuple of str
+        Results files; a fleet page takes several.
+    template : str
+        Name of a shipped template, or the path of one.
+    output : str or None
+        Where the page will lie; figures and links are named from there.
+    recipe : str or None
+        The prose, where it does not lie beside the results.
+    policy : str or None
+        A policy file, where it is not the nearest.
+    """
+
+    results: tuple[str, ...]
+    template: str = RECIPE_PAGE
+    output: str | None = None
+    recipe: str | None = None
+    policy: str | None = None
+
+
+def render(job: Job) -> Page:
+    """Make one page.
+
+    Raises
+    ------
+    InputError
+        When a results file or its prose cannot be read.
+    UsageError
+        When the template or an expression in the prose is wrong; it names file and line.
+    """
+    return page_of([_study(path, job) for path in job.results], job.template)
+
+
+def page_of(studies: list[Variables], template: str) -> Page:
+    """Make one page of studies that were gathered before; raises like `render`."""
+    name, environment = _environment(template)
+    variables = _named(studies, template)
+    with one_line_errors(template):
+        text = environment.get_template(name).render(variables)
+    figures: dict[str, bytes] = {}
+    if not environment.autoescape and len(studies) == 1 and "figures" in vars(studies[0]):
+        figures = {figure.path: figure.svg for figure in studies[0].figures.drawn}
+    return Page(
+        name=page_name(template),
+        text=_tidy(text),
+        files=figures,
+        warnings=tuple(warning for study in studies for warning in _warnings(study.recipe)),
+    )
+
+
+def page_name(template: str) -> str:
+    """Return what a page of a template is called: ``page.md`` of ``recipe.md.j2``."""
+    base = Path(template).name
+    return _NAMES.get(base) or base.removesuffix(".j2")
+
+
+def _study(path: str, job: Job) -> Variables:
+    policy = _policy(path, job.policy)
+    recipe = read_recipe(Path(job.recipe)) if job.recipe else recipe_beside(path)
+    results = load(path)
+    if results.sound is None:
+        raise InputError("breaks its contract, so nothing can be shown; audit verify", path=path)
+    start = Path(job.output).parent if job.output else Path(path).parent
+    folder = os.path.relpath(Path(path).parent, start).replace(os.sep, "/")
+    return gather(results, policy, recipe, "" if folder == "." else folder)
+
+
+def _policy(path: str, named: str | None) -> Policy:
+    start = Path.cwd() if path == "-" else Path(path).parent
+    return find_policy(start, named).for_path(path)
+
+
+def _named(studies: list[Variables], template: str) -> Mapping[str, Any]:
+    several = [study.for_template() | {"page": _page_link(study)} for study in studies]
+    if len(several) == 1 and Path(template).name != FLEET_PAGE:
+        return several[0] | {"studies": several}
+    return {"studies": several}
+
+
+def _page_link(study: Variables) -> str:
+    return f"{study.folder}/page.md" if study.folder else "page.md"
+
+
+def _environment(template: str) -> tuple[str, PageEnvironment]:
+    """Return a template's name and the environment its output needs."""
+    path = Path(template)
+    own = len(path.parts) > 1 or path.is_file()
+    if own and not path.is_file():
+        raise UsageError("no such template", path=template)
+    base = path.name.removesuffix(".j2")
+    make = html_environment if base.endswith((".html", ".htm")) else markdown_environment
+    return path.name, make(path.parent if own else None)
+
+
+def _tidy(text: str) -> str:
+    """Fold blank lines that conditions leave behind, outside code, and end in one newline."""
+    kept: list[str] = []
+    fence = ""
+    for line in text.replace("\r\n", "\n").split("\n"):
+        mark = line.strip()
+        if fence:
+            fence = "" if mark == fence else fence
+        elif mark.startswith("```"):
+            fence = mark[: len(mark) - len(mark.lstrip("`"))]
+        if not fence:
+            line = line.rstrip()
+            if not line and (not kept or not kept[-1]):
+                continue
+        kept.append(line)
+    return "\n".join(kept).strip("\n") + "\n"
+
+
+def _warnings(recipe: Recipe) -> Iterable[str]:
+    for found in literals(recipe, prose_environment()):
+        place = recipe.path or ""
+        line = f":{found.line}" if found.line is not None else ""
+        yield one_line(f"{place}{line}: warning: {found.text}")
+
+
+def shipped_templates() -> tuple[str, ...]:
+    """Return the names of the templates that come with audit."""
+    folder = resource("templates")
+    return tuple(sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".j2")))

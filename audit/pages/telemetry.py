@@ -1,0 +1,147 @@
+"""What the training logs show: reward, clip activity and groups without advantage, by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from audit.results import Results, Run
+
+
+@dataclass(frozen=True, slots=True)
+class ClipActivity:
+    """How often the clip of one arm acted.
+
+    Attributes
+    ----------
+    arm : str
+    fired : int
+        Response audits with a clipped token.
+    could : int
+        Audits of updates after the first of a step. In the first the ratio is 1 and no clip acts.
+    audits : int
+        All response audits.
+    """
+
+    arm: str
+    fired: int
+    could: int
+    audits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The training log of one run.
+
+    Attributes
+    ----------
+    arm, run : str
+    steps : tuple of int
+    rewards : tuple of float
+        Mean reward of each step's responses.
+    clipped : tuple of float or None
+        Share of each step's tokens that were clipped, in the updates after the first; None where
+        no such update was logged.
+    zero_groups : tuple of float or None
+        Share of each step's attempted groups without advantage; None where it is not known.
+    """
+
+    arm: str
+    run: str
+    steps: tuple[int, ...]
+    rewards: tuple[float, ...]
+    clipped: tuple[float | None, ...]
+    zero_groups: tuple[float | None, ...]
+
+
+def clip_activity(results: Results) -> tuple[ClipActivity, ...]:
+    """Count, arm by arm, where the clip could act and where it did; arms without audits not."""
+    found = []
+    for arm in results.arms:
+        audits = [pair for run in arm.runs for step in run.training for pair in _audits(step)]
+        if audits:
+            late = [audit for inner, audit in audits if inner > 1]
+            fired = sum(1 for audit in late if (audit.get("clip_fraction") or 0) > 0)
+            found.append(ClipActivity(arm.name, fired, len(late), len(audits)))
+    return tuple(found)
+
+
+def curves(results: Results) -> tuple[Curve, ...]:
+    """Return the training log of every run that has rewards by step."""
+    return tuple(
+        _curve(arm.name, run)
+        for arm in results.arms
+        for run in arm.runs
+        if run.training and all(step.get("rewards") for step in run.training)
+    )
+
+
+def zero_share(runs: Iterable[Run]) -> tuple[int, int] | None:
+    """Return (groups without advantage, groups attempted) over runs; None if not recorded."""
+    zero = attempted = 0
+    for run in runs:
+        without = run.sampling.get("zero_advantage_groups_retained")
+        if without is None:
+            without = run.sampling.get("zero_advantage_groups")
+        groups = run.sampling.get("tasks_attempted")
+        if without is None or not groups:
+            return None
+        zero, attempted = zero + without, attempted + groups
+    return (zero, attempted) if attempted else None
+
+
+def reward_values(results: Results) -> set[float]:
+    """Return the distinct rewards of all logged responses."""
+    return {
+        float(reward)
+        for run in results.runs
+        for step in run.training
+        for reward in step.get("rewards") or ()
+        if reward is not None
+    }
+
+
+def _curve(arm: str, run: Run) -> Curve:
+    training = run.training
+    return Curve(
+        arm=arm,
+        run=run.label,
+        steps=tuple(step.get("step") or n for n, step in enumerate(training, 1)),
+        rewards=tuple(sum(s["rewards"]) / len(s["rewards"]) for s in training),
+        clipped=tuple(_clipped(step) for step in training),
+        zero_groups=tuple(_zero_groups(run)),
+    )
+
+
+def _audits(step: Mapping[str, Any]) -> Iterable[tuple[int, Mapping[str, Any]]]:
+    for number, update in enumerate(step.get("updates") or (), 1):
+        for audit in update.get("response_audits") or ():
+            yield update.get("inner_update") or number, audit
+
+
+def _clipped(step: Mapping[str, Any]) -> float | None:
+    late = [audit.get("clip_fraction") for inner, audit in _audits(step) if inner > 1]
+    known = [value for value in late if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _zero_groups(run: Run) -> Iterable[float | None]:
+    """Yield each step's share of attempted groups that gave no advantage.
+
+    Where such groups are rejected, ``training_row`` counts the rows read, so the gap between two
+    steps is the number rejected before the later one.
+    """
+    group = (run.telemetry.get("responses_per_group")) or None
+    before = -1
+    for step in run.training:
+        row, rewards = step.get("training_row"), step["rewards"]
+        if row is not None:
+            attempted = row - before
+            before = row
+            yield (attempted - 1) / attempted if attempted > 0 else None
+        elif group and len(rewards) % group == 0:
+            groups = [rewards[i : i + group] for i in range(0, len(rewards), group)]
+            yield sum(len(set(g)) == 1 for g in groups) / len(groups)
+        else:
+            yield None

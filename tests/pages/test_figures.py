@@ -1,0 +1,146 @@
+"""Figures: the same bytes every time, described, and left out with a reason."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit.pages.figures import FIGURES, Figure
+from audit.pages.figures.canvas import INK, PAPER, styled
+from audit.pages.recipe import Recipe
+from audit.pages.variables import Variables, gather
+from audit.policy import Policy
+from audit.resources import resource
+from audit.results import from_document
+
+FULL = Path(__file__).resolve().parent.parent / "data" / "results" / "full.json"
+NAMES = [name for name, _, _ in FIGURES]
+
+
+def study(document: dict[str, Any]) -> Variables:
+    return gather(from_document(document, "results.json"), Policy(), Recipe())
+
+
+def shipped(name: str) -> Variables:
+    return study(json.loads(resource(f"reports/{name}/results.json").read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="module")
+def full() -> tuple[Figure, ...]:
+    return study(json.loads(FULL.read_text(encoding="utf-8"))).figures.drawn
+
+
+def test_a_full_file_has_every_figure(full: tuple[Figure, ...]) -> None:
+    assert [figure.name for figure in full] == NAMES
+
+
+def test_two_drawings_have_the_same_bytes(full: tuple[Figure, ...]) -> None:
+    again = study(json.loads(FULL.read_text(encoding="utf-8"))).figures.drawn
+    assert [figure.svg for figure in again] == [figure.svg for figure in full]
+    assert full[0].png() == again[0].png()
+
+
+def test_a_users_settings_of_matplotlib_change_nothing(full: tuple[Figure, ...]) -> None:
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.fonttype": "path"}):
+        again = study(json.loads(FULL.read_text(encoding="utf-8"))).figures.drawn
+    assert [figure.svg for figure in again] == [figure.svg for figure in full]
+
+
+def test_drawing_leaves_matplotlibs_settings_as_they_were() -> None:
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    with styled():
+        pass
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_no_figure_needs_pyplot() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, json; from audit.pages import Job, render; "
+        f"render(Job(({str(FULL)!r},))); assert 'matplotlib' in sys.modules; "
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=120)
+
+
+def test_a_figure_has_no_date_no_tool_and_no_address_to_load(full: tuple[Figure, ...]) -> None:
+    for figure in full:
+        text = figure.svg.decode()
+        assert not re.search(r"<metadata|Created with|dc:date|<script|<image", text)
+        links = re.findall(r'(?:href|src)="([^"]*)"', text)
+        assert all(link.startswith("#") for link in links)
+
+
+def test_figures_can_stand_in_one_document(full: tuple[Figure, ...]) -> None:
+    ids = [i for figure in full for i in re.findall(r'\bid="([^"]*)"', figure.inline)]
+    assert len(ids) == len(set(ids))
+    for figure in full:
+        own = set(re.findall(r'\bid="([^"]*)"', figure.inline))
+        used = re.findall(r'(?:url\(|href=")#([^)"]*)', figure.inline)
+        assert used
+        assert set(used) <= own
+
+
+def test_an_inline_figure_takes_the_pages_ink(full: tuple[Figure, ...]) -> None:
+    for figure in full:
+        assert INK not in figure.inline
+        assert PAPER not in figure.inline
+        assert 'role="img" aria-label="' in figure.inline
+
+
+def test_a_description_tells_the_numbers(full: tuple[Figure, ...]) -> None:
+    told = {figure.name: figure.alt for figure in full}
+    assert "Round 1 +0.405 [0.305, 0.505]" in told["deltas"]
+    assert "fixed-clip: 17 0.350, 18 0.425, 19 0.375; mean 0.383" in told["seeds"]
+    assert "mean reward: chi-clip 0.542" in told["training"]
+    assert "training seeds 0.000 [0.000, 0.072]" in told["variance"]
+    assert "80% from" in told["power"]
+
+
+LEFT_OUT = {
+    "adaptive-clip": {
+        "seeds": "one training run",
+        "training": "no rewards were logged",
+        "variance": "two training runs an arm",
+        "power": "two training runs an arm",
+    },
+    "gppo-framework": {},
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_a_figure_without_its_data_says_why(name: str) -> None:
+    figures = shipped(name).figures
+    titles = {title: stem for stem, title, _ in FIGURES}
+    reasons = {titles[title]: why for title, why in figures.left_out}
+    assert reasons.keys() == LEFT_OUT[name].keys()
+    assert all(part in reasons[stem] for stem, part in LEFT_OUT[name].items())
+    assert [f.name for f in figures.drawn] == [n for n in NAMES if n not in reasons]
+
+
+def test_a_file_of_one_bare_run_has_no_figure() -> None:
+    document = {
+        "schema_version": 2,
+        "method": "only",
+        "seed_results": [{"seed": 1, "method_metrics": {"accuracy": 0.5}}],
+    }
+    figures = study(document).figures
+    assert figures.drawn == ()
+    assert len(figures.left_out) == len(FIGURES)
+
+
+def test_the_colours_are_told_apart_without_colour() -> None:
+    from audit.pages.figures import canvas
+
+    assert len(set(canvas.ARM_MARKERS)) == len(canvas.ARM_COLOURS)
+    assert len({str(dash) for dash in canvas.ARM_DASHES}) == len(canvas.ARM_COLOURS)

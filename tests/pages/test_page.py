@@ -1,0 +1,287 @@
+"""The pages of the two committed studies, what they must show, and ``--check``."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from audit.cli.main import main
+from audit.pages import Job, render
+from audit.resources import resource
+
+REPORTS = Path(str(resource("reports")))
+
+
+@pytest.fixture(scope="module")
+def adaptive() -> str:
+    return render(Job((str(REPORTS / "adaptive-clip" / "results.json"),))).text
+
+
+@pytest.fixture(scope="module")
+def gppo() -> str:
+    return render(Job((str(REPORTS / "gppo-framework" / "results.json"),))).text
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    """Return a copy of the committed studies that a test may spoil."""
+    copy = tmp_path / "reports"
+    shutil.copytree(REPORTS, copy)
+    return copy
+
+
+SECTIONS = ["Recipe", "Run", "Result", "Checks", "Climb", "Learned", "References"]
+
+# What the printed page of the study has, cell by cell, and what is added to it.
+ADAPTIVE = [
+    "| Base, no training | 0.34 | [0.28, 0.41] | 0.58 | \N{EN DASH} | 0 | 0 |",
+    "| 0.47 | [0.40, 0.54] | 0.70 | 1 | 40 | 12.8 |",
+    "| 0.52 | [0.45, 0.59] | 0.74 | 1 | 40 | 7.6 |",
+    "**+0.050 [0.000, 0.100]** over 120 tasks",
+    r"run\_std 0.0087",
+    "0 of 512 train rows dropped",
+    "untrained 725 → baseline 413, recipe 542",
+    "(fixed bound) 0.61, Recipe (sliding bound) 0.59 | -0.013 [-0.054, +0.031] | flat |",
+    "(fixed bound) 0.57, Recipe (sliding bound) 0.51 | -0.065 [-0.117, -0.013] |",
+    "(fixed bound) 0.47, Recipe (sliding bound) 0.52 | +0.050 [0.000, 0.100] | flat |",
+    "a floor of 0.024",
+    "0.053 with Student's quantile",
+    "z = 3.1 (p = 0.0018), 4.8 floors of 0.024 as printed and 2.2 of 0.053",
+    "refused: one training seed",
+    "| refused: one training seed an arm, and the interval holds no training variance |",
+    "Verified 2026-09-18",
+    "torch 2.7.1",
+    "20.4 minutes of training on 1 x L40S, \\$0.68",
+    "One right keeps 0.28; all but one right gets 0.2114",
+]
+
+
+@pytest.mark.parametrize("shown", ADAPTIVE)
+def test_the_adaptive_clip_page_shows(adaptive: str, shown: str) -> None:
+    assert shown in adaptive
+
+
+GPPO = [
+    "+0.083 [-0.294, +0.460]",
+    "flat on this benchmark: inconclusive, underpowered",
+    "The mechanism never acted: gppo-framework clipped in 0 of the 36 response audits",
+    "carry no information about its noise",
+    "| To see +0.083 | 153 seeds an arm, or 97 seeds with 80 tasks |",
+    "| 42 | 0.750 | 0.750 |",
+    "| 43 | 0.500 | 0.750 |",
+    "| Differences by seed, Student's t (decides nothing) | [-0.275, +0.442] |",
+    "gppo-framework 23,762, grpo-control 16,276",
+    "3 of 3 seeds start alike in both arms",
+]
+
+
+@pytest.mark.parametrize("shown", GPPO)
+def test_the_gppo_page_shows(gppo: str, shown: str) -> None:
+    assert shown in gppo
+
+
+def test_a_page_has_its_sections_in_order(adaptive: str, gppo: str) -> None:
+    for page in (adaptive, gppo):
+        assert re.findall(r"^## (.*)$", page, flags=re.MULTILINE) == SECTIONS
+
+
+def test_a_conflict_and_one_seed_are_said_before_the_table(adaptive: str) -> None:
+    result = adaptive[adaptive.index("## Result") :]
+    before = result[: result.index("| Arm |")]
+    assert "Round 3 repeats round 2 unchanged" in before
+    assert "changed sign" in before
+    assert "Each arm has one training seed" in before
+
+
+@pytest.mark.parametrize("study", ["adaptive-clip", "gppo-framework"])
+def test_a_page_names_the_hash_of_its_data(study: str) -> None:
+    import hashlib
+
+    data = (REPORTS / study / "results.json").read_bytes()
+    page = (REPORTS / study / "page.md").read_text(encoding="utf-8")
+    assert f"sha256 `{hashlib.sha256(data).hexdigest()}`" in page
+
+
+def test_every_figure_of_a_page_lies_beside_it_and_is_described(gppo: str) -> None:
+    images = re.findall(r"!\[(.+)\]\((figures/[a-z]+\.svg)\)", gppo)
+    assert [path for _, path in images] == [
+        f"figures/{name}.svg" for name in ("deltas", "seeds", "training", "variance", "power")
+    ]
+    assert all(len(alt) > 40 for alt, _ in images)
+    for _, path in images:
+        assert (REPORTS / "gppo-framework" / path).is_file()
+
+
+def test_a_figure_without_data_is_left_out_and_the_page_says_why(adaptive: str) -> None:
+    assert adaptive.count("![") == 1
+    assert adaptive.count('No figure "') == 4
+    assert "no rewards were logged by step" in adaptive
+
+
+def test_the_committed_pages_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["render", "--check", str(REPORTS), "-j", "1"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        ("page", "-Verdict: gain"),
+        ("hash", "+Rendered by `audit render` from `results.json`, sha256"),
+        ("figure", "the figure is not what the data gives"),
+        ("no figure", "the figure is missing"),
+        ("stray", "the page has no such figure"),
+        ("no page", "there is no such page"),
+        ("crlf", "differs in line endings"),
+        ("prose", "+* \\*Another"),
+        ("fleet", "-2 studies, all of them gains"),
+    ],
+)
+def test_what_was_edited_by_hand_is_caught(
+    reports: Path, capsys: pytest.CaptureFixture[str], spoil: str, told: str
+) -> None:
+    study = reports / "adaptive-clip"
+    page, fleet = study / "page.md", reports / "README.md"
+    text = page.read_text(encoding="utf-8")
+    if spoil == "page":
+        page.write_text(text.replace("Verdict: **refused: one training seed**", "Verdict: gain"))
+    elif spoil == "hash":
+        results = study / "results.json"
+        results.write_bytes(results.read_bytes() + b"\n")
+    elif spoil == "figure":
+        figure = study / "figures" / "deltas.svg"
+        figure.write_bytes(figure.read_bytes().replace(b"#0072b2", b"#0072b3", 1))
+    elif spoil == "no figure":
+        (study / "figures" / "deltas.svg").unlink()
+    elif spoil == "stray":
+        (study / "figures" / "old.svg").write_text("<svg/>")
+    elif spoil == "no page":
+        page.unlink()
+    elif spoil == "crlf":
+        page.write_bytes(text.replace("\n", "\r\n").encode())
+    elif spoil == "prose":
+        prose = study / "recipe.toml"
+        prose.write_text(
+            prose.read_text(encoding="utf-8").replace("learned = [", "learned = ['*Another',")
+        )
+    else:
+        words = fleet.read_text(encoding="utf-8")
+        fleet.write_text(
+            words.replace("2 studies, each judged by the same rule", "2 studies, all of them gains")
+        )
+    checked = reports if spoil == "fleet" else study
+    assert main(["render", "--check", str(checked), "-j", "1"]) == 1
+    assert told in capsys.readouterr().out
+
+
+def test_a_folder_is_rendered_to_what_is_committed(reports: Path) -> None:
+    for made in [
+        *reports.glob("*/page.md"),
+        *reports.glob("*/figures/*.svg"),
+        reports / "README.md",
+    ]:
+        made.unlink()
+    assert main(["render", str(reports), "-j", "2"]) == 0
+    for path in sorted(REPORTS.rglob("*")):
+        if path.is_file():
+            assert (reports / path.relative_to(REPORTS)).read_bytes() == path.read_bytes()
+
+
+def test_results_json_here_is_the_default(
+    reports: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(reports / "adaptive-clip")
+    assert main(["render"]) == 0
+    out, err = capsys.readouterr()
+    assert out == (REPORTS / "adaptive-clip" / "page.md").read_text(encoding="utf-8")
+    assert "figures not written" in err
+
+
+def test_a_stale_figure_is_removed_when_a_page_is_written(reports: Path) -> None:
+    study = reports / "adaptive-clip"
+    stray = study / "figures" / "old.svg"
+    stray.write_text("<svg/>")
+    assert main(["render", str(study / "results.json"), "-o", str(study / "page.md")]) == 0
+    assert not stray.exists()
+
+
+def test_the_summary_of_a_crowded_study_is_below_64_kb(tmp_path: Path) -> None:
+    document = json.loads((REPORTS / "gppo-framework" / "results.json").read_text())
+    long = "long name " * 30
+    for number in range(14):
+        document["controls"][f"control {number} {long}"] = document["controls"]["grpo-control"]
+    document["claims"] = [
+        {"id": f"{n}", "metric": "accuracy", "direction": "gain", "against": "grpo-control"}
+        for n in range(40)
+    ]
+    (tmp_path / "results.json").write_text(json.dumps(document))
+    page = render(Job((str(tmp_path / "results.json"),), "summary.md.j2"))
+    assert len(page.text.encode()) < 64_000
+    assert "| untrained model |" in page.text
+
+
+def test_a_users_own_template_gets_the_same_variables(tmp_path: Path) -> None:
+    own = tmp_path / "own.md.j2"
+    own.write_text("{{ headline.value | signed }} {{ method | code }} {{ arms | length }}\n")
+    page = render(Job((str(REPORTS / "gppo-framework" / "results.json"),), str(own)))
+    assert page.text == "+0.083 `gppo-framework` 3\n"
+    assert page.files == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["render", "none.json"], "none.json"),
+        (["render", "{study}", "--template", "none.md.j2"], "no template 'none.md.j2'"),
+        (["render", "{study}", "--template", "x/none.md.j2"], "no such template"),
+        (["render", "{study}", "{study}", "-o", "x.md"], "-o names one page"),
+        (["render", "{reports}", "--recipe", "x.toml"], "--recipe is for one results file"),
+        (["render", "{study}", "-j", "0"], "--jobs must be at least 1"),
+        (["render", "{empty}"], "no study"),
+        (["templates", "--show", "../pyproject.toml"], "no shipped template"),
+    ],
+)
+def test_what_cannot_be_rendered_is_one_line_and_status_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    places = {
+        "study": str(REPORTS / "adaptive-clip" / "results.json"),
+        "reports": str(REPORTS),
+        "empty": str(tmp_path),
+    }
+    assert main([argument.format(**places) for argument in arguments]) == 2
+    err = capsys.readouterr().err
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_a_page_that_fails_leaves_the_old_one(reports: Path) -> None:
+    study = reports / "adaptive-clip"
+    before = (study / "page.md").read_bytes()
+    (study / "recipe.toml").write_text("claim = '{{ gone }}'")
+    assert main(["render", str(study / "results.json"), "-o", str(study / "page.md")]) == 2
+    assert (study / "page.md").read_bytes() == before
+
+
+def test_the_reference_names_every_attribute_a_template_may_use(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from dataclasses import fields
+
+    from audit.pages.reference import RECORDS
+    from audit.pages.variables import Variables
+
+    assert main(["templates"]) == 0
+    text = capsys.readouterr().out
+    hidden = {"source", "analysis", "report", "recipe"}
+    for record in (*RECORDS, Variables):
+        _, _, section = (record.__doc__ or "").partition("Attributes\n")
+        for field in fields(record):
+            if record is Variables and field.name in hidden:
+                continue
+            assert re.search(rf"\b{field.name}\b", section), (record, field.name)
+            assert re.search(rf"^  .*\b{field.name}\b", text, flags=re.MULTILINE)
