@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import sys
 
+from audit.cli.examples import add_examples
 from audit.cli.formats import Style, render
 from audit.cli.headline import headline
 from audit.cli.outcomes import FileOutcome, Outcomes
@@ -15,10 +16,12 @@ from audit.resources import resource
 from audit.results import from_source
 
 SHIPPED = "reports/gppo-framework/results.json"
+EXAMPLES = ("audit demo",)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """``audit demo`` has no options."""
+    add_examples(parser, EXAMPLES)
 
 
 def main(options: argparse.Namespace) -> int:
