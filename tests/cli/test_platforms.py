@@ -134,7 +134,7 @@ def on_a_terminal(
     [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
 )
 def test_colour_is_for_terminals_that_want_it(environment: dict[str, str], coloured: bool) -> None:
-    _, out = on_a_terminal(["verify", str(ONE_SEED)], **environment)
+    _, out = on_a_terminal(["verify", str(ONE_SEED)], 100, **environment)
     assert (b"\x1b[" in out) == coloured
     assert b"\x1b" not in printed("verify", str(ONE_SEED), **environment).stdout
 
