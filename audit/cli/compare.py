@@ -149,7 +149,7 @@ def _interval(comparison: Comparison, results: Results) -> Interval:
     """Return the deciding interval, else that over tasks or as printed."""
     found = comparison.deciding
     interval = found if isinstance(found, Interval) else comparison.description.one_seed
-    if interval is None or interval.se is None or comparison.delta is None:
+    if interval is None or not interval.se or comparison.delta is None:
         raise UsageError(
             f"no interval for {comparison.arm} over {comparison.against}: "
             f"{comparison.verdict.line or 'no outcomes per task and none printed'}",
@@ -181,7 +181,7 @@ def _by_seed(one: Comparison, other: Comparison) -> tuple[int, float | None]:
 
 
 def _lines(found: Agreement) -> Iterator[str]:
-    yield found.subject
+    yield visible(found.subject)
     for name, delta, interval in zip(found.names, found.deltas, found.intervals, strict=True):
         around = bracketed(interval)
         yield f"  {signed(delta)} {around}   {visible(name)} ({interval.method})"

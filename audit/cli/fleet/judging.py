@@ -49,7 +49,7 @@ class Judge:
         """Return what came of one file, whatever happens to it."""
         try:
             outcome = read_file(path, self._check)
-            return _judged(outcome, self.located)
+            return judged(outcome, located=self.located)
         except AuditError as error:
             return _failed(path, error)
         except MemoryError:
@@ -86,7 +86,8 @@ def _failed(path: str, error: AuditError) -> JudgedFile:
     return JudgedFile(path, None, error, error.exit_status, rows=(row,))
 
 
-def _judged(outcome: FileOutcome, located: bool) -> JudgedFile:
+def judged(outcome: FileOutcome, *, located: bool = False) -> JudgedFile:
+    """Return the rows of a file that was verified, or why it was not."""
     report = outcome.report
     if report is None:
         return _failed(outcome.name, outcome.error or AuditError("not read", path=outcome.name))
