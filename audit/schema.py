@@ -289,7 +289,7 @@ def _whole_numbers(node: _Node, value: Any) -> Any:
         return int(value) if isinstance(value, float) else value
     if not node.counts or not isinstance(value, dict | list):
         return value
-    copied = copy(value)
+    copied: Any = copy(value)
     for token, member, below in node.below(value):
         copied[token] = _whole_numbers(below, member)
     return copied

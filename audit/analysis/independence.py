@@ -84,7 +84,9 @@ def _first_pair(
 
 
 def _final(run: MeasuredRun) -> Hashable:
-    final: str | None = run.run and run.run.document.get("final_parameters_sha256")
+    if run.run is None:
+        return None
+    final: str | None = run.run.document.get("final_parameters_sha256")
     return final
 
 
