@@ -37,7 +37,7 @@ class Claim:
     target : str or None
         ``tasks`` (new tasks) or ``benchmark`` (these tasks); the policy's when None.
     level : float or None
-        Confidence level; the policy's when None.
+        Confidence level, where it is above the policy's.
     exceeds : bool
         The whole interval must lie beyond ``margin``: "by MARGIN" on the command line.
     id : str
@@ -63,7 +63,11 @@ class Claim:
     @property
     def text(self) -> str:
         """The claim in a few words, e.g. ``gain in accuracy of recipe over control``."""
-        by = f" by {self.margin:g}" if self.exceeds and self.margin is not None else ""
+        by = ""
+        if self.margin is not None and self.direction == "equivalent":
+            by = f" within {self.margin:g}"
+        elif self.margin is not None and self.exceeds:
+            by = f" by {self.margin:g}"
         where = f" on {self.benchmark}" if self.benchmark else ""
         joint = "to" if self.direction == "equivalent" else "over"
         what = f"{self.direction} in {self.metric}"

@@ -158,6 +158,8 @@ class Comparison:
             return NotMeasured("the planner covers two trained arms")
         if self.standing is None:
             return NotMeasured("needs two training runs an arm")
+        if min(self.standing.tasks or 2, 2) < 2:
+            return NotMeasured("needs two tasks")
         if self.kind == "per-task" and self.aligned is not None:
             tasks = self.aligned.complete().by_cluster()
             if len(tasks.tasks) < 2:

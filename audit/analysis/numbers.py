@@ -11,6 +11,11 @@ from audit.analysis.verdict import Outcome, outcome
 from audit.stats.records import BaseDelta, IntervalEstimate, Pivot, ScoreDelta, SeedDelta
 
 
+def has_width(low: float, high: float) -> bool:
+    """Whether printed ends make an interval: in order, apart, of a size to compute with."""
+    return 1e-9 < high - low < 1e9 and abs(low) < 1e9
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """An interval for a difference, in the metric's units.

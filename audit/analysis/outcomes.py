@@ -15,6 +15,7 @@ from audit.results import Evaluation
 _FINE = 2**30
 _LARGEST_DENOMINATOR = 4096
 _SAME = 1e-9
+_MOST_ANSWERS = 2**53
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,12 @@ def task_outcomes(
 def _from_counts(evaluation: Evaluation) -> TaskOutcomes | None:
     if evaluation.counts is None or evaluation.samples is None:
         return None
-    return _described(evaluation, evaluation.counts, evaluation.samples, None)
+    return _described(evaluation, whole(evaluation.counts), whole(evaluation.samples), None)
+
+
+def whole(numbers: list[int]) -> list[int]:
+    """Return counts as whole numbers: JSON may write 4 as 4.0."""
+    return numbers if set(map(type, numbers)) <= {int} else [int(number) for number in numbers]
 
 
 def _from_scores(
@@ -128,11 +134,12 @@ def _described(
     evaluation: Evaluation, counts: list[int], samples: list[int], independent: int | None
 ) -> TaskOutcomes:
     clusters = evaluation.document.get("clusters")
+    errored = evaluation.document.get("errored")
     return TaskOutcomes(
         ids=evaluation.task_ids,
         counts=counts,
         samples=samples,
-        errored=evaluation.document.get("errored"),
+        errored=None if errored is None else whole(errored),
         clusters=None if clusters is None else [str(cluster) for cluster in clusters],
         independent=independent,
         greedy=evaluation.condition.get("temperature") == 0,
@@ -147,6 +154,8 @@ def _fault(found: TaskOutcomes) -> str | None:
     lists = (found.samples, found.ids, found.errored, found.clusters)
     if any(values is not None and len(values) != tasks for values in lists):
         return "its lists have different lengths"
+    if max(found.samples) > _MOST_ANSWERS:
+        return "a task has more answers than can be counted exactly"
     if found.ids is not None and len(set(found.ids)) != tasks:
         return "a task id stands twice"
     if any(map(gt, found.counts, found.samples)):

@@ -38,15 +38,19 @@ class Settings:
     @property
     def equivalence_level(self) -> float:
         """Level of the interval that shows equivalence: both one-sided errors spent."""
-        return round(2 * self.level - 1, 12)
+        narrow = round(2 * self.level - 1, 12)
+        return narrow if narrow > 0 else self.level
 
 
 def settings_for(policy: Policy, claim: Claim | None = None) -> Settings:
-    """Return the policy's terms, with what a claim declares in their place."""
+    """Return the policy's terms, with what a claim declares in their place.
+
+    A claim may ask for more confidence than the policy, not for less.
+    """
     if claim is None:
         return Settings(policy.level, policy.margin, policy.margin, policy.target)
     return Settings(
-        level=policy.level if claim.level is None else claim.level,
+        level=max(policy.level, claim.level or 0.0),
         margin=claim.margin or policy.margin,
         target_effect=claim.target_effect or claim.margin or policy.margin,
         target=claim.target or policy.target,

@@ -46,6 +46,8 @@ class Delta:
     p_value, df : float or None
     floor : float or None
         Noise floor of this difference of means.
+    floor_reason : str
+        Why there is no floor.
     in_floors : float or None
         Size of the delta in such floors.
     paired : tuple of float, or None
@@ -85,6 +87,7 @@ class Delta:
     p_value: float | None
     df: float | None
     floor: float | None
+    floor_reason: str
     in_floors: float | None
     paired: tuple[float, float] | None
     tipping_sd: float | None
@@ -174,6 +177,7 @@ def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
         p_value=shown.p_value if shown and not comparison.verdict.refused else None,
         df=shown.df if shown else None,
         floor=comparison.floor_of_delta,
+        floor_reason=_floor_reason(comparison),
         in_floors=_in_floors(comparison),
         paired=(paired.low, paired.high) if paired else None,
         tipping_sd=beside.tipping_sd,
@@ -222,6 +226,13 @@ def _in_floors(comparison: Comparison) -> float | None:
     if comparison.delta is None or not comparison.floor_of_delta:
         return None
     return abs(comparison.delta) / comparison.floor_of_delta
+
+
+def _floor_reason(comparison: Comparison) -> str:
+    found = comparison.floor
+    if isinstance(found, NotMeasured):
+        return found.reason
+    return "" if found.value is not None else found.text
 
 
 def _spread(comparison: Comparison) -> tuple[float, float, float] | None:

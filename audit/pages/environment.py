@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound
 from jinja2.exceptions import TemplateRuntimeError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from audit.errors import AuditError, UsageError
 from audit.pages import html, inline, markdown, numbers
@@ -41,7 +41,6 @@ KEPT_FILTERS = [
     "min",
     "reject",
     "rejectattr",
-    "replace",
     "reverse",
     "select",
     "selectattr",
@@ -54,9 +53,9 @@ KEPT_FILTERS = [
     "upper",
 ]
 _LARGEST_EXPONENT = 64
-# Methods of text that take a width.
+# Methods of text that could make a short expression fill the memory.
 _WIDENING = frozenset(
-    {"center", "expandtabs", "format", "format_map", "ljust", "rjust", "translate", "zfill"}
+    "center expandtabs format format_map join ljust replace rjust translate zfill".split()  # noqa: SIM905 - a list of words
 )
 
 
@@ -158,15 +157,22 @@ def _environment(
     return environment
 
 
+def _marked(safe: type[str]) -> Callable[[str], str]:
+    """Return what makes a written number safe in an output: brackets and signs stay plain."""
+    if safe is Markdown:
+        # Between two dollar signs some hosts read mathematics.
+        return lambda text: Markdown(text.replace("$", "\\$").replace("<", "&lt;"))
+    return escape if safe is Markup else str
+
+
 def _safe(write: Callable[..., str], safe: type[str]) -> Callable[..., str]:
-    """Let a number filter's text pass unescaped, and say what it was given when it fails."""
+    """Let a number filter's text pass as it is, and say what it was given when it fails."""
+    mark = _marked(safe)
 
     @wraps(write)
     def written(value: Any, *rest: Any) -> str:
         try:
-            text = write(value, *rest)
-            # Between two dollar signs some hosts read mathematics.
-            return safe(text.replace("$", "\\$") if safe is Markdown else text)
+            return mark(write(value, *rest))
         except (TypeError, ValueError, OverflowError) as error:
             raise TemplateRuntimeError(f"{write.__name__}: {error}") from None
 

@@ -12,7 +12,7 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
 _ESCAPED = re.compile(r"[\\`*_{}\[\]~$]")
 _ENTITY = re.compile(r"[&<>|]")
 # At the start of a block: heading, list, quote, rule, setext underline.
-_OPENING = re.compile(r"^(?:[#+=\-:]|\d{1,9}(?=[.)](?:\s|$)))")
+_OPENING = re.compile(r"^(?:[#=:]|\+(?=\s|$)|-(?=[\s\-]|$)|\d{1,9}(?=[.)](?:\s|$)))")
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 _UNSAFE_IN_CODE = re.compile(r"[`|{}<>&\\$]")
 _SPECIAL = re.compile(r"[^\w\s.,:;/()+=%'\"?-]|_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -420,3 +421,55 @@ def test_the_base_without_outcomes_per_task_gets_no_verdict() -> None:
     document["base_evaluations"] = [{"run": i, "accuracy": 0.3, "examples": 480} for i in range(3)]
     found = {c.against: c.verdict.text for c in analysed(document).comparisons}
     assert found == {"control": "gain: material", "base": "refused: no-per-task-outcomes"}
+
+
+CLAIM: Document = {"direction": "equivalent", "arm": "recipe", "against": "control"}
+TINY: Document = {"arm": "recipe", "against": "control", "delta": 0, "low": 0, "high": 1e-300}
+ROUNDS: list[Document] = [
+    {"id": 1, "delta": {"value": 0, "low": -1e-300, "high": 1e-300}},
+    {"id": 2, "replicates": 1, "delta": {"value": 1e308, "low": -1e308, "high": 1e308}},
+]
+HOSTILE: list[tuple[str, Callable[[Document], object]]] = [
+    ("counts as floats", first_evaluation("correct", [2.0] * 120)),
+    ("samples as floats", first_evaluation("samples", [4.0] * 120)),
+    ("samples beyond counting", first_evaluation("samples", [1e300] * 120)),
+    ("one task", first_evaluation("samples", [4] + [0] * 119)),
+    ("one cluster", clustered(["x"] * 120)),
+    ("a level near 0", lambda d: d.update(claims=[{**CLAIM, "level": 1e-9}])),
+    ("a level of a half", lambda d: d.update(claims=[{**CLAIM, "level": 0.5}])),
+    ("a huge margin", lambda d: d.update(claims=[{**CLAIM, "margin": 1e300}])),
+    ("rounds of no width", lambda d: d.update(rounds=ROUNDS)),
+    ("a printed interval of no width", lambda d: d.update(reported={"comparisons": [TINY]})),
+]
+
+
+@pytest.mark.parametrize("change", [h[1] for h in HOSTILE], ids=[h[0] for h in HOSTILE])
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_odd_values_give_figures_or_reasons_and_no_error(
+    change: Callable[[Document], object], seeds: int
+) -> None:
+    analysis = analysed(edited(simulated(seeds=seeds), change), "gain accuracy method over control")
+    assert json.loads(json.dumps(analysis.to_dict(), allow_nan=False))["comparisons"]
+
+
+def test_whole_numbers_written_as_floats_are_the_same_counts() -> None:
+    document = simulated(delta=0.2)
+    plain = compared(document)
+    evaluation = document["seed_results"][0]["evaluation"]
+    for key in ("correct", "samples"):
+        evaluation[key] = [float(value) for value in evaluation[key]]
+    assert compared(document).deciding == plain.deciding
+
+
+def test_a_claim_cannot_ask_for_less_confidence_than_the_policy() -> None:
+    document = simulated(seeds=3, sd=0.03)
+    document["claims"] = [
+        {"direction": "gain", "arm": "recipe", "against": "control", "level": 0.01}
+    ]
+    (result,) = analysed(document).claims
+    assert result.comparison is not None
+    assert result.comparison.settings.level == 0.95
+    document["claims"][0]["level"] = 0.99
+    (stricter,) = analysed(document).claims
+    assert stricter.comparison is not None
+    assert stricter.comparison.settings.level == 0.99
