@@ -16,6 +16,7 @@ from audit.claims import BASE, Claim
 
 _STANDS = "stands"
 _REMEDIES = {
+    "too-many-claims": "claim less, or spread the claims over several files",
     "no-per-task-outcomes": "record task_ids, correct and samples of every run's evaluation",
     "identical-runs": "train the copied runs anew, each with a seed of its own",
     "duplicate-seed": "train the repeated seed anew with another one",
@@ -107,6 +108,11 @@ def needed_text(comparison: Comparison, effect: float) -> str | None:
     return f"{now}, or {wider} seeds with {wider_tasks} tasks"
 
 
+# Each claim costs some milliseconds; a file with more is refused, not waited for.
+MOST_CLAIMS = 200
+_TOO_MANY = Refusal("too-many-claims", f"only the first {MOST_CLAIMS} claims of a file are judged")
+
+
 @dataclass(frozen=True, slots=True)
 class _Draft:
     claim: Claim
@@ -120,7 +126,8 @@ def judge(study: Study, claims: Sequence[Claim]) -> tuple[ClaimResult, ...]:
 
     A claim that is refused stays in the family with p = 1.
     """
-    drafts = [_draft(study, claim) for claim in claims]
+    drafts = [_draft(study, claim) for claim in claims[:MOST_CLAIMS]]
+    drafts += [_Draft(claim, None, _TOO_MANY, 1.0) for claim in claims[MOST_CLAIMS:]]
     if not drafts:
         return ()
     if len(drafts) == 1:
