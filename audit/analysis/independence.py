@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 from audit.analysis.measures import MeasuredRun
 from audit.analysis.outcomes import TaskOutcomes
@@ -33,7 +34,8 @@ def copied_runs(runs: Sequence[MeasuredRun]) -> str | None:
     """Return which two runs are one and the same, and by what, or None.
 
     Equal outcomes count from 30 answers on, and not where every answer is right or every one
-    wrong; equal parameters after training or equal training logs always count.
+    wrong; equal parameters after training always count, and so does a training log that begins
+    with the whole of another's: that is a checkpoint of the same run.
     """
     for one, other in combinations(runs, 2):
         evidence = _evidence(one, other)
@@ -47,14 +49,14 @@ def _evidence(one: MeasuredRun, other: MeasuredRun) -> str | None:
         final = one.run.document.get("final_parameters_sha256")
         if final is not None and final == other.run.document.get("final_parameters_sha256"):
             return "parameters after training"
-        if _logged(one) and one.run.training == other.run.training:
+        shorter, longer = sorted((one.run.training, other.run.training), key=len)
+        if _logged(shorter) and longer[: len(shorter)] == shorter:
             return "training log"
     return "outcomes on every task" if _same_outcomes(one, other) else None
 
 
-def _logged(run: MeasuredRun) -> bool:
-    """Whether the log holds what differs between two runs: rewards or losses."""
-    steps = run.run.training if run.run is not None else []
+def _logged(steps: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a log holds what differs between two runs: rewards or losses."""
     return any(step.get("rewards") or step.get("updates") for step in steps)
 
 
@@ -66,6 +68,24 @@ def _same_outcomes(one: MeasuredRun, other: MeasuredRun) -> bool:
     answers = len(a.counts) * (a.independent or drawn)
     saturated = not any(a.counts) or a.counts == a.samples
     return answers >= _ENOUGH_ANSWERS and not saturated
+
+
+def distinct_evaluations(runs: Sequence[MeasuredRun]) -> int:
+    """Return the number of evaluations of one model, a copy counted once.
+
+    Equal outcomes show a copy (or one sampling seed used again) where some task is answered both
+    right and wrong: then answers are drawn, and drawing anew gives others. Deterministic decoding
+    gives the same answer to every sample of a task.
+    """
+    seen: list[TaskOutcomes] = []
+    for run in runs:
+        own = run.outcomes
+        if own is None:
+            continue
+        drawn = any(0 < c < k for c, k in zip(own.counts, own.samples, strict=True))
+        if not (drawn and any(_by_task(own, one) == _by_task(one, own) for one in seen)):
+            seen.append(own)
+    return len(seen)
 
 
 def _by_task(own: TaskOutcomes, other: TaskOutcomes) -> object:
