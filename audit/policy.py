@@ -68,9 +68,9 @@ class Policy:
     def for_path(self, path: str) -> Policy:
         """Return the policy for one file, with the overrides that match its path applied."""
         policy = self
-        shown = Path(path).as_posix()
+        shown = _slashed(Path(path).as_posix())
         for override in self.overrides:
-            if any(fnmatch(shown, pattern) for pattern in override.paths):
+            if any(fnmatch(shown, _slashed(pattern)) for pattern in override.paths):
                 policy = replace(policy, **override.values)
         return policy
 
@@ -78,6 +78,11 @@ class Policy:
         """Whether ``select`` and ``ignore`` leave a rule to run."""
         names = {rule_id, slug, rule_id.rstrip("0123456789")}
         return (not self.select or bool(names & set(self.select))) and not names & set(self.ignore)
+
+
+def _slashed(path: str) -> str:
+    """Return a path as it is written in a policy, whichever way its slashes lean."""
+    return path.replace("\\", "/")
 
 
 def find_policy(start: Path, explicit: str | None = None) -> Policy:

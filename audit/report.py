@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from audit.finding import Finding, NotChecked, Severity, Waiver
 from audit.pointer import locate, natural_key
 from audit.policy import Policy
+from audit.reading import Source
 from audit.results import Results
 from audit.rules import CATALOGUE
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
@@ -82,6 +83,15 @@ class Report:
         """The statistics, computed when first asked for; None where the file cannot be used."""
         usable = self.case.results.sound is not None and self.exit_status != 3
         return self.case.analysis if usable else None
+
+    def detached(self, *, located: bool) -> Report:
+        """Return the report without the file's content: little to keep, or to send elsewhere.
+
+        Its findings have line and column where ``located`` is set; it has no analysis.
+        """
+        emptied = Results({}, Source(self.name, b"", self.sha256))
+        found = self.findings if located else self.found
+        return replace(self, found=found, case=Case(emptied, self.policy))
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of one severity, waived ones left out."""

@@ -12,6 +12,7 @@ from audit.analysis.comparisons import Comparison
 from audit.analysis.document import round_document
 from audit.analysis.rounds import RoundPair, compare_rounds
 from audit.claims import BASE
+from audit.cli.examples import add_examples
 from audit.cli.figures import between, bracketed, p_text, plain, signed
 from audit.cli.formats.json_text import json_text
 from audit.cli.safe import inert, visible
@@ -21,6 +22,13 @@ from audit.results import Results, load
 
 if TYPE_CHECKING:
     from audit.stats import Replication
+
+
+EXAMPLES = (
+    "audit compare first/results.json second/results.json",
+    "audit compare results.json",
+    "audit compare a.json b.json --metric accuracy --format json",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,7 @@ class Agreement:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit compare``."""
+    add_examples(parser, EXAMPLES)
     parser.add_argument("first", metavar="A.json", help="results file")
     parser.add_argument(
         "second", nargs="?", metavar="B.json", help="the same study run again; else rounds of A"

@@ -6,14 +6,22 @@ import argparse
 import textwrap
 from collections.abc import Iterator
 
+from audit.cli.examples import add_examples
 from audit.errors import UsageError
 from audit.rules import CATALOGUE, Rule, find_rule
 
 _WIDTH = 88
 
 
+EXAMPLES = (
+    "audit explain MECH001",
+    "audit explain one-seed-claim",
+)
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the argument of ``audit explain``."""
+    add_examples(parser, EXAMPLES)
     parser.add_argument("rule", metavar="RULE", help="its id or its slug, e.g. SCHEMA001")
 
 

@@ -8,12 +8,13 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from audit import __version__
+from audit.cli.examples import EXIT_STATUS
 from audit.cli.safe import inert, shortened, visible
+from audit.cli.versions import VersionAction
 from audit.errors import AuditError
 
 # name -> (module with configure(parser) and main(options) -> int, one line of help)
@@ -28,20 +29,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("audit.cli.explain", "print one rule's page"),
     "render": ("audit.cli.render", "a page from a results file, or is a committed page fresh"),
     "templates": ("audit.cli.templates", "what a template of a page may use"),
+    "completion": ("audit.cli.completion", "a script that completes commands in a shell"),
     "demo": ("audit.cli.demo", "the whole way on shipped data, in seconds"),
 }
 
-EXIT_STATUS = """\
-exit status:
-  0  ran, and clean
-  1  ran, and something is refused or wrong
-  2  could not run: usage, an unreadable file, text that does not parse, no file found
-  3  a bug in audit itself (a gate then fails closed)
-"""
 
-
-def build_parser(chosen: str | None) -> argparse.ArgumentParser:
-    """Return the parser, with only the chosen command's options filled in.
+def build_parser(chosen: Container[str]) -> argparse.ArgumentParser:
+    """Return the parser, with only the chosen commands' options filled in.
 
     The other commands are listed by name, so that no command pays for another's imports.
     """
@@ -52,7 +46,12 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
         epilog=EXIT_STATUS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"audit {__version__}")
+    parser.add_argument(
+        "--version",
+        action=VersionAction,
+        nargs=0,
+        help="print audit's version and those it computes with, and exit",
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (module, summary) in COMMANDS.items():
         command = commands.add_parser(
@@ -61,7 +60,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
             description=summary[0].upper() + summary[1:] + ".",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        if name == chosen:
+        if name in chosen:
             import_module(module).configure(command)
     return parser
 
@@ -76,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     chosen = next((word for word in arguments if word in COMMANDS), None)
-    options = build_parser(chosen).parse_args(arguments)
+    options = build_parser((chosen,) if chosen else ()).parse_args(arguments)
     try:
         return int(import_module(COMMANDS[options.command][0]).main(options))
     except AuditError as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from audit.cli.headline import headline
 from audit.errors import AuditError, InputError, NotResultsError
@@ -50,7 +51,30 @@ class Outcomes:
         return max((file.exit_status for file in self.files), default=0)
 
 
-def collect(paths: Iterable[str], check: Callable[[Results], Report]) -> Outcomes:
+# Applies a function to paths, in order.
+Visit = Callable[[Callable[[str], FileOutcome], Sequence[str]], Iterable[FileOutcome]]
+
+
+def read_file(path: str, check: Callable[[Results], Report]) -> FileOutcome:
+    """Read and check one file; a file that cannot be read gives an outcome with its error.
+
+    What ``check`` raises stops the command.
+    """
+    try:
+        results = load(path)
+    except InputError as error:
+        return _refused(path, error)
+    report = check(results)
+    return FileOutcome(results.name, report, None, report.exit_status, headline(results))
+
+
+def collect(
+    paths: Iterable[str],
+    read: Callable[[str], FileOutcome],
+    visit: Visit = map,
+    *,
+    wanted: Callable[[str], bool] = lambda path: True,
+) -> Outcomes:
     """Read and check every file behind ``paths``.
 
     A file that cannot be read gives an outcome with status 2. JSON without a ``schema_version``
@@ -61,53 +85,53 @@ def collect(paths: Iterable[str], check: Callable[[Results], Report]) -> Outcome
     ----------
     paths : iterable of str
         Files, folders, patterns, or ``-``.
-    check : callable
-        Makes the report; what it raises stops the command.
+    read : callable
+        Makes the outcome of one file, e.g. by :func:`read_file`.
+    visit : callable
+        Applies it to every file, in order; several processes may share the work.
+    wanted : callable
+        Whether a file that exists is looked at.
     """
-    collected = _Collected(check)
+    plan = _planned(paths, wanted)
+    named: dict[str, bool] = {}
+    for _, targets in plan:
+        for target in targets if isinstance(targets, tuple) else ():
+            named[target.path] = named.get(target.path, False) or target.named
+    outcomes = dict(zip(named, visit(read, tuple(named)), strict=True))
+    skipped = {
+        path
+        for path, outcome in outcomes.items()
+        if isinstance(outcome.error, NotResultsError) and not named[path]
+    }
+    files: dict[str, FileOutcome] = {}
+    for path, targets in plan:
+        if isinstance(targets, InputError):
+            files[path] = _refused(path, targets)
+            continue
+        files |= {t.path: outcomes[t.path] for t in targets if t.path not in skipped}
+        if targets and all(target.path in skipped for target in targets):
+            files[path] = _refused(path, InputError(_nothing_below(len(targets)), path=path))
+    return Outcomes(tuple(files.values()), tuple(sorted(skipped)))
+
+
+def _planned(
+    paths: Iterable[str], wanted: Callable[[str], bool]
+) -> list[tuple[str, tuple[Target, ...] | InputError]]:
+    plan: list[tuple[str, tuple[Target, ...] | InputError]] = []
     for path in paths:
-        collected.add(path)
-    return Outcomes(tuple(collected.files.values()), tuple(sorted(collected.skipped)))
-
-
-class _Collected:
-    def __init__(self, check: Callable[[Results], Report]) -> None:
-        self.check = check
-        self.files: dict[str, FileOutcome] = {}
-        self.skipped: set[str] = set()
-
-    def add(self, path: str) -> None:
         try:
-            targets = expand([path])
-        except InputError as error:
-            self._refuse(path, error)
-            return
-        for target in targets:
-            self._read(target)
-        if all(target.path in self.skipped for target in targets):
-            self._refuse(path, InputError(_nothing_below(len(targets)), path=path))
-
-    def _read(self, target: Target) -> None:
-        if target.path in self.files or (target.path in self.skipped and not target.named):
-            return
-        try:
-            results = load(target.path)
-        except NotResultsError as error:
-            if target.named:
-                self.skipped.discard(target.path)
-                self._refuse(target.path, error)
-            else:
-                self.skipped.add(target.path)
-        except InputError as error:
-            self._refuse(target.path, error)
-        else:
-            report = self.check(results)
-            self.files[target.path] = FileOutcome(
-                results.name, report, None, report.exit_status, headline(results)
+            targets = tuple(
+                t for t in expand([path]) if wanted(t.path) or not Path(t.path).exists()
             )
+        except InputError as error:
+            plan.append((path, error))
+        else:
+            plan.append((path, targets))
+    return plan
 
-    def _refuse(self, path: str, error: AuditError) -> None:
-        self.files[path] = FileOutcome(error.path or path, None, error, error.exit_status)
+
+def _refused(path: str, error: AuditError) -> FileOutcome:
+    return FileOutcome(error.path or path, None, error, error.exit_status)
 
 
 def _nothing_below(count: int) -> str:

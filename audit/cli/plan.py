@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from audit.cli.examples import add_examples
 from audit.cli.figures import plain, signed
 from audit.cli.formats.json_text import json_text
 from audit.cli.layout import markdown_table, text_table
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 SEEDS_SHOWN = (2, 3, 5, 10, 20)
 TASK_FACTORS = (1, 2, 5, 10)
 POWER = 0.8
+
+
+EXAMPLES = (
+    "audit plan results.json --effect 0.05",
+    "audit plan --tasks 200 --samples 4 --seed-sd 0.02 --effect 0.03",
+    "audit plan results.json --plot power.svg --usd-per-run 12",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,7 @@ class Plan:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit plan``."""
+    add_examples(parser, EXAMPLES)
     parser.add_argument("results", nargs="?", metavar="FILE", help="take the variances from here")
     parser.add_argument("--effect", type=float, default=0.03, help="difference to see (0.03)")
     parser.add_argument("--tasks", type=int, help="tasks of the benchmark (the file's, else 120)")

@@ -10,26 +10,30 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from audit.cli.examples import add_examples
 from audit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from audit.pages import Job, Page
 
-_EPILOG = """\
-examples:
-  audit render                                     the page of ./results.json, to stdout
-  audit render study/results.json -o study/page.md the page and its figures beside it
-  audit render results.json --template recipe.html.j2 -o page.html
-  audit render reports                             page.md of every study below, and README.md
-  audit render --check reports                     are they what the data gives?
+EXAMPLES = (
+    "audit render > page.md",
+    "audit render study/results.json -o study/page.md",
+    "audit render results.json --template recipe.html.j2 -o page.html",
+    "audit render reports",
+    "audit render --check reports",
+)
+_STUDY = """\
+A study is a folder with results.json and recipe.toml. A folder of studies gives page.md in each and
+README.md above them, figures beside them. With --check, 1 means that a page is stale or edited.
 
-A study is a folder with results.json and recipe.toml. Exit status 1: a page is stale or edited.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit render``."""
-    parser.epilog = _EPILOG
+    add_examples(parser, EXAMPLES)
+    parser.epilog = f"{_STUDY}{parser.epilog}"
     parser.add_argument(
         "paths", nargs="*", metavar="results.json", help="results files, or folders of studies"
     )

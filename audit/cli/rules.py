@@ -7,12 +7,20 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from audit.cli.examples import add_examples
 from audit.errors import UsageError
 from audit.rules import CATALOGUE, Rule
+
+EXAMPLES = (
+    "audit rules",
+    "audit rules --family SEED",
+    "audit rules --format markdown",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit rules``."""
+    add_examples(parser, EXAMPLES)
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
     parser.add_argument("--family", help="only this family, e.g. SCHEMA")
 

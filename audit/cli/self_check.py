@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from audit.cli.examples import add_examples
 from audit.cli.formats.json_text import json_text
 from audit.cli.layout import text_table
 from audit.cli.verify import publish
@@ -20,6 +21,12 @@ NOMINAL = 0.05
 # A rate whose 95% interval lies above this is a rule that does not keep its word.
 HIGHEST_LOWER_LIMIT = 0.06
 _TASKS = 120
+
+
+EXAMPLES = (
+    "audit self-check",
+    "audit self-check --studies 100 --format json -o rates.json",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,7 @@ class CellResult:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit self-check``."""
+    add_examples(parser, EXAMPLES)
     parser.add_argument("--studies", type=int, default=500, help="studies a cell (500)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--output", "-o", metavar="FILE", help="write there, not to stdout")

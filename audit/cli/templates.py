@@ -5,11 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 
+from audit.cli.examples import add_examples
 from audit.errors import UsageError
+
+EXAMPLES = (
+    "audit templates",
+    "audit templates --show recipe.md.j2",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit templates``."""
+    add_examples(parser, EXAMPLES)
     parser.add_argument(
         "--show", metavar="NAME", help="print a shipped template, to start one's own from"
     )

@@ -8,11 +8,13 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from audit.cli.examples import add_examples
 from audit.cli.formats import FORMATS, Style, render
-from audit.cli.outcomes import Outcomes, collect
+from audit.cli.outcomes import Outcomes, collect, read_file
 from audit.cli.safe import inert, visible
 from audit.errors import UsageError
 from audit.policy import Policy, find_policy
@@ -25,8 +27,17 @@ if TYPE_CHECKING:
 PIPED_WIDTH = 100
 
 
+EXAMPLES = (
+    "audit verify results.json",
+    "audit verify reports/ --format sarif -o audit.sarif",
+    "audit verify results.json --claim 'gain accuracy method over control by 0.02'",
+    "audit verify results.json --data train.jsonl -v",
+)
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit verify``."""
+    add_examples(parser, EXAMPLES)
     parser.add_argument(
         "paths", nargs="+", metavar="PATH", help="results file, folder, pattern, or - for stdin"
     )
@@ -61,7 +72,13 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
 
 def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
     """Add the options that say what is printed, and where."""
-    parser.add_argument("--format", choices=formats, default=formats[0])
+    parser.add_argument(
+        "--format",
+        choices=formats,
+        default=formats[0],
+        metavar="FORMAT",
+        help=f"what is printed: {', '.join(formats)} (%(default)s)",
+    )
     parser.add_argument("--output", "-o", metavar="FILE", help="write there, not to stdout")
     loudness = parser.add_mutually_exclusive_group()
     loudness.add_argument("-v", "--verbose", action="store_true", help="list every place")
@@ -77,7 +94,7 @@ def main(options: argparse.Namespace) -> int:
         own = with_options(policy.for_path(results.name), options)
         return verify(results, options.data, artifacts=options.artifacts, claims=claims, policy=own)
 
-    outcomes = collect(options.paths, check)
+    outcomes = collect(options.paths, partial(read_file, check=check))
     report_unreadable(outcomes)
     publish(render(options.format, outcomes, style_for(options)), options.output)
     return outcomes.exit_status

@@ -41,7 +41,6 @@ KEPT_FILTERS = [
     "min",
     "reject",
     "rejectattr",
-    "replace",
     "reverse",
     "select",
     "selectattr",
@@ -54,9 +53,9 @@ KEPT_FILTERS = [
     "upper",
 ]
 _LARGEST_EXPONENT = 64
-# Methods of text that take a width.
+# Methods of text that could make a short expression fill the memory.
 _WIDENING = frozenset(
-    {"center", "expandtabs", "format", "format_map", "ljust", "rjust", "translate", "zfill"}
+    "center expandtabs format format_map join ljust replace rjust translate zfill".split()  # noqa: SIM905 - a list of words
 )
 
 

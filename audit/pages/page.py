@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from audit.pages.figures.drawing import same_drawing
 from audit.writing import write_whole
 
 # Longer differences are cut; the number of lines left out is said.
@@ -24,6 +25,8 @@ class Page:
     text : str
     files : mapping of str to bytes
         Figures by their path from the page.
+    retired : tuple of str
+        Paths of figures that such a page may have and this one has not.
     warnings : tuple of str
         One line each, about the prose.
     """
@@ -31,6 +34,7 @@ class Page:
     name: str
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict)
+    retired: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def write(self, path: str | Path) -> None:
@@ -49,7 +53,7 @@ class Page:
             beside = target.parent / name
             beside.parent.mkdir(exist_ok=True)
             write_whole(beside, data)
-        for old in _stray(target.parent, self.files):
+        for old in self._stray(target.parent):
             old.unlink()
         write_whole(target, self.text.encode("utf-8"))
 
@@ -69,22 +73,14 @@ class Page:
             beside = target.parent / name
             if not beside.is_file():
                 yield f"{beside}: the figure is missing"
-            elif beside.read_bytes() != data:
+            elif not same_drawing(beside.read_bytes(), data):
                 yield f"{beside}: the figure is not what the data gives"
-        for stray in _stray(target.parent, self.files):
+        for stray in self._stray(target.parent):
             yield f"{stray}: the page has no such figure"
 
-
-def _stray(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Return figures beside a page that are not its own; none where it has no figures."""
-    if not files:
-        return []
-    figures = folder / "figures"
-    return [
-        path
-        for path in (sorted(figures.glob("*.svg")) if figures.is_dir() else [])
-        if f"figures/{path.name}" not in files
-    ]
+    def _stray(self, folder: Path) -> list[Path]:
+        """Return figures of an earlier page that lie beside this one; no other file."""
+        return [folder / name for name in self.retired if (folder / name).is_file()]
 
 
 def _diff(old: str, new: str, name: str) -> Iterator[str]:

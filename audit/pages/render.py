@@ -16,6 +16,7 @@ from audit.pages.environment import (
     one_line_errors,
     prose_environment,
 )
+from audit.pages.figures import figure_paths
 from audit.pages.literals import literals
 from audit.pages.page import Page
 from audit.pages.plain import one_line
@@ -75,12 +76,15 @@ def page_of(studies: list[Variables], template: str) -> Page:
     with one_line_errors(template):
         text = environment.get_template(name).render(variables)
     figures: dict[str, bytes] = {}
+    retired: tuple[str, ...] = ()
     if not environment.autoescape and len(studies) == 1 and "figures" in vars(studies[0]):
         figures = {figure.path: figure.svg for figure in studies[0].figures.drawn}
+        retired = tuple(path for path in figure_paths() if path not in figures)
     return Page(
         name=page_name(template),
         text=_tidy(text),
         files=figures,
+        retired=retired,
         warnings=tuple(warning for study in studies for warning in _warnings(study.recipe)),
     )
 

@@ -11,7 +11,6 @@ from types import ModuleType
 
 import pytest
 
-from audit import __version__
 from audit.cli import main as dispatcher
 from audit.cli.main import COMMANDS, main, run
 from audit.errors import UsageError
@@ -70,11 +69,6 @@ def test_help_lists_every_command_and_every_exit_status(
         assert f"  {name}" in out
         assert summary in " ".join(out.split())
     assert [line.split()[0] for line in out.splitlines()[-4:]] == ["0", "1", "2", "3"]
-
-
-def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
-    ended(["--version"])
-    assert capsys.readouterr().out == f"audit {__version__}\n"
 
 
 def test_every_command_has_help_that_names_its_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,6 +72,8 @@ def test_a_value_is_written_escaped(source: str, text: str) -> None:
         ("{{ 9 ** 99999 }}", 1, "for numbers here"),
         ("{{ '{:>999999999}'.format(1) }}", 1, "unsafe"),
         ("{{ 'x'.ljust(999999999) }}", 1, "unsafe"),
+        ("{{ 'x'.replace('x', 'xx') }}", 1, "unsafe"),
+        ("{{ 'x' | replace('x', 'xx') }}", 1, "No filter named 'replace'"),
         ("{{ self._TemplateReference__context }}", 1, "unsafe"),
         ("{{ lipsum(9) }}", 1, "'lipsum' is undefined"),
         ("{{ cycler.__init__.__globals__ }}", 1, "unsafe"),

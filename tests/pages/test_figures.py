@@ -11,6 +11,7 @@ import pytest
 
 from audit.pages.figures import FIGURES, Figure
 from audit.pages.figures.canvas import INK, PAPER, styled
+from audit.pages.figures.drawing import same_drawing
 from audit.pages.recipe import Recipe
 from audit.pages.variables import Variables, gather
 from audit.policy import Policy
@@ -144,3 +145,48 @@ def test_the_colours_are_told_apart_without_colour() -> None:
 
     assert len(set(canvas.ARM_MARKERS)) == len(canvas.ARM_COLOURS)
     assert len({str(dash) for dash in canvas.ARM_DASHES}) == len(canvas.ARM_COLOURS)
+
+
+OTHER = b"<!-- matplotlib 0.1 -->"
+
+
+def by_another(svg: bytes) -> bytes:
+    """Return a drawing as another version of matplotlib might make it."""
+    svg = re.sub(rb"<!-- matplotlib [^ ]+ -->", OTHER, svg)
+    svg = re.sub(rb'"m[0-9a-f]{10}"', lambda m: m[0][:-1] + b'z"', svg)
+    svg = re.sub(rb'#(m[0-9a-f]{10})"', rb'#\1z"', svg)
+    return re.sub(rb"(?<= )\d+\.\d+(?= )", lambda m: b"%.6f" % (float(m[0]) + 0.9), svg)
+
+
+def test_a_drawing_by_another_version_is_the_same_within_a_line(full: tuple[Figure, ...]) -> None:
+    for figure in full:
+        other = by_another(figure.svg)
+        assert other != figure.svg
+        assert same_drawing(other, figure.svg)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"seed 17", b"seed 18"),
+        (b"#0072b2", b"#0072b3"),
+        (b"<g id=", b"<g class='x' id="),
+        (b"M 1", b"M 9"),
+    ],
+)
+def test_a_drawing_that_shows_something_else_is_another(
+    full: tuple[Figure, ...], old: bytes, new: bytes
+) -> None:
+    svg = full[1].svg
+    old = old if old in svg else b"seeds 18"
+    edited = svg.replace(old, new, 1)
+    assert edited != svg
+    assert not same_drawing(edited, svg)
+    assert not same_drawing(by_another(edited), svg)
+
+
+def test_one_version_of_matplotlib_must_give_the_same_bytes(full: tuple[Figure, ...]) -> None:
+    svg = full[0].svg
+    moved = re.sub(rb"(?<=L )\d+\.\d+", lambda m: b"%.6f" % (float(m[0]) + 0.001), svg, count=1)
+    assert moved != svg
+    assert not same_drawing(moved, svg)

@@ -11,6 +11,7 @@ import pytest
 
 from audit.cli.main import main
 from audit.pages import Job, render
+from audit.pages.figures.drawing import same_drawing
 from audit.resources import resource
 
 REPORTS = Path(str(resource("reports")))
@@ -158,7 +159,7 @@ def test_what_was_edited_by_hand_is_caught(
     elif spoil == "no figure":
         (study / "figures" / "deltas.svg").unlink()
     elif spoil == "stray":
-        (study / "figures" / "old.svg").write_text("<svg/>")
+        (study / "figures" / "power.svg").write_text("<svg/>")
     elif spoil == "no page":
         page.unlink()
     elif spoil == "crlf":
@@ -186,9 +187,12 @@ def test_a_folder_is_rendered_to_what_is_committed(reports: Path) -> None:
     ]:
         made.unlink()
     assert main(["render", str(reports), "-j", "2"]) == 0
-    for path in sorted(REPORTS.rglob("*")):
-        if path.is_file():
-            assert (reports / path.relative_to(REPORTS)).read_bytes() == path.read_bytes()
+    for path in sorted(p for p in REPORTS.rglob("*") if p.is_file()):
+        again = (reports / path.relative_to(REPORTS)).read_bytes()
+        if path.suffix == ".svg":
+            assert same_drawing(path.read_bytes(), again)
+        else:
+            assert again == path.read_bytes()
 
 
 def test_results_json_here_is_the_default(
@@ -203,10 +207,12 @@ def test_results_json_here_is_the_default(
 
 def test_a_stale_figure_is_removed_when_a_page_is_written(reports: Path) -> None:
     study = reports / "adaptive-clip"
-    stray = study / "figures" / "old.svg"
+    stray, own = study / "figures" / "power.svg", study / "figures" / "drawn-by-hand.svg"
     stray.write_text("<svg/>")
+    own.write_text("<svg/>")
     assert main(["render", str(study / "results.json"), "-o", str(study / "page.md")]) == 0
     assert not stray.exists()
+    assert own.exists()
 
 
 def test_the_summary_of_a_crowded_study_is_below_64_kb(tmp_path: Path) -> None:
@@ -257,6 +263,15 @@ def test_what_cannot_be_rendered_is_one_line_and_status_2(
     err = capsys.readouterr().err
     assert told in err
     assert err.count("\n") == 1
+
+
+def test_an_error_in_one_of_several_pages_names_its_file_and_line(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (reports / "gppo-framework" / "recipe.toml").write_text("title = 'x'\nclaim = '{{ gone }}'")
+    assert main(["render", "--check", str(reports), "-j", "2"]) == 2
+    err = capsys.readouterr().err
+    assert f"{reports / 'gppo-framework' / 'recipe.toml'}:2: claim: 'gone' is undefined" in err
 
 
 def test_a_page_that_fails_leaves_the_old_one(reports: Path) -> None:

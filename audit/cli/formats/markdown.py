@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from audit.cli.formats import Style
@@ -38,10 +38,15 @@ def escaped(text: str) -> str:
 
 def render(outcomes: Outcomes, style: Style) -> str:
     """Return a page below the limits of GitHub's summaries and comments."""
+    return inert("\n".join(within_limit(_lines(outcomes), "audit verify")) + "\n")
+
+
+def within_limit(page: Iterable[str], command: str) -> list[str]:
+    """Return the lines that fit, and last which command prints those that do not."""
     lines: list[str] = []
     size = 0
     left = 0
-    for line in _lines(outcomes):
+    for line in page:
         size += len(line.encode("utf-8")) + 1
         if size > MOST_BYTES - _ENDING_BYTES:
             left += 1
@@ -49,8 +54,8 @@ def render(outcomes: Outcomes, style: Style) -> str:
             lines.append(line)
     if left:
         rest = f"{count(left, 'more line')} left out to stay below the limit of a comment"
-        lines += ["", f"{rest}; `audit verify` prints them all."]
-    return inert("\n".join(lines) + "\n")
+        lines += ["", f"{rest}; `{command}` prints them all."]
+    return lines
 
 
 def _lines(outcomes: Outcomes) -> Iterator[str]:

@@ -24,6 +24,11 @@ FIGURES: tuple[tuple[str, str, Draw], ...] = (
 )
 
 
+def figure_paths() -> tuple[str, ...]:
+    """Return the paths, from the page, of all figures there are."""
+    return tuple(f"figures/{name}.svg" for name, _, _ in FIGURES)
+
+
 def draw(variables: Variables) -> Figures:
     """Draw every figure that the data allows."""
     drawn: list[Figure] = []
@@ -46,4 +51,4 @@ def _png(make: Draw, variables: Variables) -> bytes:
         return canvas.png(made.figure)
 
 
-__all__ = ["FIGURES", "Drawing", "Figure", "Figures", "draw"]
+__all__ = ["FIGURES", "Drawing", "Figure", "Figures", "draw", "figure_paths"]

@@ -99,6 +99,8 @@ def svg(figure: Figure, name: str) -> bytes:
         canvas.print_svg(buffer, metadata=nothing)
     text = buffer.getvalue().decode("utf-8").replace("\r\n", "\n")
     text = re.sub(r"<!-- Created with .*?-->\n?", "", text, flags=re.DOTALL)
+    # `drawing.same_drawing` asks by whom a committed figure was drawn.
+    text = text.replace("<svg", f"<!-- matplotlib {matplotlib.__version__} -->\n<svg", 1)
     text = re.sub(r"'DejaVu Sans'(?:, [^;\"]*)?", _FONTS, text)
     return re.sub(r"[ \t]+\n", "\n", text).encode("utf-8")
 

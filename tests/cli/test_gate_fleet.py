@@ -1,0 +1,339 @@
+"""``audit gate`` over many studies: order, formats, parallel processes, changed files."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from made_fleet import CARRIED, DATA, ONE_SEED, commit, document, git, repository, study
+
+from audit.cli.fleet import forest, workers
+from audit.cli.fleet.row import Estimate, Row, in_order
+from audit.cli.main import main
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three studies that differ, one file that is cut off, one that is no results file."""
+    study(tmp_path / "reports", "carried", CARRIED)
+    study(tmp_path / "reports", "one-seed", ONE_SEED)
+    study(tmp_path / "reports", "quiet", DATA / "talk-to-solve.json")
+    (tmp_path / "reports" / "cut.json").write_text('{"schema_version": 2, "method": "m', "utf-8")
+    (tmp_path / "reports" / "other.json").write_text("{}", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def gate(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["gate", *arguments])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_a_file_that_cannot_be_read_hides_none_of_the_others(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = gate(capsys, "reports", "--format", "json")
+    found = json.loads(out)
+    assert status == found["exit_status"] == 2
+    assert {row["study"] for row in found["rows"]} == {"carried", "cut", "one-seed", "quiet"}
+    assert found["skipped"] == [os.path.join("reports", "other.json")]  # noqa: PTH118
+    assert found["counts"] | {"warnings": 0} == {
+        "studies": 4,
+        "claims": 4,
+        "refused": 3,
+        "errors": 3,
+        "warnings": 0,
+        "not_read": 1,
+    }
+    assert "cut.json:1:" in err
+
+
+def test_several_processes_print_what_one_prints(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = ("json", "markdown", "html", "github", "junit", "sarif")
+    ran = {}
+    for jobs in ("1", "3"):
+        also = [word for name in made for word in ("--also", f"{name}={jobs}.{name}")]
+        ran[jobs] = gate(capsys, "reports", "-j", jobs, *also)
+    assert ran["1"] == ran["3"]
+    for name in made:
+        alone = (fleet / f"1.{name}").read_bytes()
+        assert alone == (fleet / f"3.{name}").read_bytes()
+        assert alone
+
+
+def test_many_files_are_shared_by_the_processors_and_few_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "processors", lambda: 2)
+    few = set(workers.each(process_of, range(workers.MANY), None, process_of))
+    many = set(workers.each(process_of, range(workers.MANY + 1), None, process_of))
+    assert few == {os.getpid()}
+    assert os.getpid() not in many
+
+
+def process_of(item: int) -> int:
+    return os.getpid()
+
+
+def dies_on_three(item: int) -> int:
+    if item == 3:
+        os._exit(9)
+    return item * 10
+
+
+def test_a_process_that_dies_loses_only_the_file_that_killed_it() -> None:
+    found = list(workers.each(dies_on_three, range(6), 2, lambda item: -item))
+    assert found == [0, 10, 20, -3, 40, 50]
+
+
+def test_a_check_that_raises_fails_closed_and_hides_nothing(
+    fleet: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.cli.fleet import judging
+    from audit.cli.fleet.row import judged_rows as real
+
+    def raising(path: str, *arguments: object) -> Iterator[Row]:
+        if "quiet" in path:
+            raise ZeroDivisionError("by nought")
+        return real(path, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(judging, "judged_rows", raising)
+    status, out, err = gate(capsys, "reports")
+    assert status == 3
+    assert "gain: material" in out
+    assert any(line.split()[:2] == ["quiet", "-"] for line in out.splitlines())
+    assert "a check itself failed: ZeroDivisionError: by nought" in err
+
+
+def test_rows_are_sorted_as_asked() -> None:
+    rows = [
+        Row(0, "b", "b", word="gain", estimate=Estimate(0.1, 0.0, 0.2, "tasks")),
+        Row(15, "a", "a", word="refused", estimate=Estimate(0.3, None, None, "")),
+        Row(25, "c", "c"),
+        Row(0, "d", "d", word="loss", estimate=Estimate(-0.2, -0.3, -0.1, "tasks")),
+        Row(0, "e", "e", word="flat", estimate=Estimate(0.0, -0.1, 0.1, "tasks")),
+    ]
+    orders = {
+        order: "".join(row.study for row in in_order(rows, order))
+        for order in ("worst", "verdict", "delta", "study")
+    }
+    assert orders == {"worst": "cabde", "verdict": "cadeb", "delta": "abedc", "study": "abcde"}
+
+
+def test_an_order_is_kept_in_every_format(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = gate(capsys, "reports", "--sort", "study", "--format", "json")
+    studies = [row["study"] for row in json.loads(out)["rows"]]
+    assert studies == sorted(studies)
+    for made in ("text", "markdown", "html"):
+        _, page, _ = gate(capsys, "reports", "--sort", "study", "--format", made)
+        places = [page.index(name) for name in dict.fromkeys(studies)]
+        assert places == sorted(places)
+
+
+class Elements(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_the_page_loads_nothing_and_runs_nothing(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, page, _ = gate(capsys, "reports", "--format", "html")
+    found = Elements(page).tags
+    tags = [tag for tag, _ in found]
+    assert tags.count("svg") == 1
+    assert tags.count("tr") == 1 + 6  # three claims of one file, one of another, two without
+    assert not {"script", "iframe", "object", "embed", "link", "img", "form"} & set(tags)
+    for _, attributes in found:
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            if name in ("href", "src", "xlink:href"):
+                assert (value or "").startswith("#")
+
+
+def test_a_hostile_name_stays_text_on_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows has no file of this name")
+    study(tmp_path, "<script>alert(1)<$x^2$>&amp;", CARRIED)
+    _, page, _ = gate(capsys, str(tmp_path), "--format", "html")
+    assert "script" not in [tag for tag, _ in Elements(page).tags]
+    svg = page[page.index("<svg") : page.index("</svg>") + 6]
+    assert "<script>alert(1)" not in page
+    words = "".join(ET.fromstring(svg).itertext())
+    study_in_the_picture = "alert(1)<$x^2$>&amp;"
+    assert study_in_the_picture in words
+
+
+def test_the_picture_is_the_same_bytes_each_time() -> None:
+    rows = [
+        Row(0, "a", "a", word="gain", estimate=Estimate(0.1, 0.05, 0.15, "tasks")),
+        Row(0, "\u4e00", "b", word="refused", estimate=Estimate(0.1, None, None, "")),
+        Row(0, "c", "c"),
+    ]
+    first = forest.forest_svg(rows)
+    assert first == forest.forest_svg(rows)
+    assert len(forest.plotted(rows)) == 2
+    assert forest.forest_svg(rows[2:]) == ""
+
+
+def test_a_page_of_a_thousand_rows_stays_within_a_comment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from audit.cli.fleet.text import markdown
+    from audit.cli.outcomes import Outcomes
+    from audit.policy import Policy
+
+    rows = [Row(0, f"study-{n}", str(n), verdict="refused: one training seed") for n in range(1500)]
+    page = markdown(rows, Outcomes(()), Policy())
+    assert len(page.encode()) < 60_000
+    assert "more lines left out" in page
+
+
+def test_other_formats_are_written_in_the_same_run(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    also = ["--also", "json=r.json", "--also", "html=r.html", "--also", "markdown=r.md"]
+    status, out, _ = gate(capsys, "reports", *also)
+    assert out == gate(capsys, "reports")[1]
+    assert document(fleet / "r.json")["exit_status"] == status
+    for made, name in (("html", "r.html"), ("markdown", "r.md")):
+        assert (fleet / name).read_text("utf-8") == gate(capsys, "reports", "--format", made)[1]
+
+
+@pytest.mark.parametrize("entry", ["json", "pdf=x", "json=", "=x"])
+def test_an_unknown_further_format_is_wrong_usage(
+    entry: str, fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = gate(capsys, "reports", "--also", entry)
+    assert status == 2
+    assert "--also takes FORMAT=FILE" in err
+
+
+def test_the_bar_is_for_terminals_only(
+    fleet: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "[" not in gate(capsys, "reports/carried")[2]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert "[##############################] 1 of 1 files" in gate(capsys, "reports/carried")[2]
+    assert gate(capsys, "reports/carried", "--quiet")[2] == ""
+
+
+@pytest.fixture
+def branch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository whose branch adds a one-seed study beside two that main has."""
+    top = repository(tmp_path / "repository", {"old": CARRIED, "sick": ONE_SEED})
+    git(top, "switch", "-q", "-c", "work")
+    study(top / "reports", "n\u00e9w", ONE_SEED)
+    commit(top, "a new study")
+    git(top, "switch", "-q", "main")
+    study(top / "reports", "later-on-main", ONE_SEED)
+    commit(top, "main goes on")
+    git(top, "switch", "-q", "work")
+    monkeypatch.chdir(top)
+    return top
+
+
+def judged(out: str) -> set[str]:
+    return {row["study"] for row in json.loads(out)["rows"]}
+
+
+def test_only_what_a_branch_changed_is_judged(
+    branch: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("--changed-since", "main", "--format", "json")
+    assert judged(gate(capsys, "reports", *asked)[1]) == {"n\u00e9w"}
+    monkeypatch.chdir(branch / "reports")
+    assert judged(gate(capsys, ".", *asked)[1]) == {"n\u00e9w"}
+
+
+def test_nothing_changed_is_clean(branch: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = gate(capsys, "reports", "--changed-since", "work")
+    assert status == 0
+    assert out.startswith("0 studies, 0 claims, 0 refused\n")
+
+
+def test_a_changed_policy_changes_every_verdict(
+    branch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (branch / "audit.toml").write_text("min_seeds = 4\n", "utf-8")
+    commit(branch, "a stricter policy")
+    _, out, err = gate(capsys, "reports", "--changed-since", "main", "--format", "json")
+    assert judged(out) == {"old", "sick", "n\u00e9w"}
+    assert "every file is judged" in err
+
+
+def test_a_missing_file_is_named_whatever_changed(
+    branch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = gate(capsys, "reports/nowhere.json", "--changed-since", "main")
+    assert status == 2
+    assert "nowhere.json: cannot be read" in err
+
+
+@pytest.mark.parametrize("revision", ["no-such-branch", "--help", "-O/etc/passwd", "a..b", ""])
+def test_an_unknown_revision_is_wrong_usage(
+    revision: str, branch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = gate(capsys, "reports", f"--changed-since={revision}")
+    assert (status, out) == (2, "")
+    assert err.startswith("audit: --changed-since: git knows no commit")
+
+
+def test_unrelated_histories_are_wrong_usage(
+    branch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(branch, "switch", "-q", "--orphan", "alone")
+    git(branch, "commit", "-q", "--allow-empty", "-m", "nothing")
+    git(branch, "switch", "-q", "work")
+    status, _, err = gate(capsys, "reports", "--changed-since", "alone")
+    assert status == 2
+    assert "no merge base; fetch more history (in CI: fetch-depth: 0)" in err
+
+
+def test_outside_a_repository_is_wrong_usage(
+    fleet: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(fleet.parent))
+    status, out, err = gate(capsys, "reports", "--changed-since", "main")
+    assert (status, out) == (2, "")
+    assert "not a git repository" in err
+
+
+def test_without_git_that_is_said(
+    fleet: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(fleet))
+    status, _, err = gate(capsys, "reports", "--changed-since", "main")
+    assert status == 2
+    assert "git cannot be run" in err
+
+
+def test_a_detached_report_keeps_its_findings_and_no_analysis() -> None:
+    import audit
+
+    report = audit.verify(audit.load(ONE_SEED))
+    for located in (True, False):
+        small = report.detached(located=located)
+        assert small.found == (report.findings if located else report.found)
+        assert small.analysis is None
+        assert (small.name, small.sha256, small.exit_status) == (
+            report.name,
+            report.sha256,
+            report.exit_status,
+        )
