@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from audit.analysis.measures import MeasuredRun
@@ -36,7 +36,8 @@ def copied_runs(runs: Sequence[MeasuredRun]) -> str | None:
     """Return which two runs are one and the same, and by what, or None.
 
     Equal outcomes count from 30 answers on, and not where every answer is right or every one
-    wrong; equal parameters after training or equal training logs always count.
+    wrong; equal parameters after training always count, and so does a training log that begins
+    with the whole of another's: that is a checkpoint of the same run.
     """
     found = min(filter(None, (_first_pair(runs, *kind) for kind in _kinds(runs))), default=None)
     if found is None:
@@ -92,10 +93,10 @@ def _final(run: MeasuredRun) -> Hashable:
 
 def _log(run: MeasuredRun, whole: bool) -> Hashable:
     """Return a key of the training log; None where it holds nothing that tells runs apart."""
-    if run.run is None or not _logged(run):
+    steps = run.run.training if run.run is not None else []
+    if not _logged(steps):
         return None
-    steps = run.run.training
-    return len(steps), _hashable(steps if whole else [steps[0], steps[-1]])
+    return _hashable(steps if whole else steps[0])
 
 
 def _hashable(value: Any) -> Hashable:
@@ -108,12 +109,14 @@ def _hashable(value: Any) -> Hashable:
 
 
 def _same_log(one: MeasuredRun, other: MeasuredRun) -> bool:
-    return one.run is not None and other.run is not None and one.run.training == other.run.training
+    if one.run is None or other.run is None:
+        return False
+    shorter, longer = sorted((one.run.training, other.run.training), key=len)
+    return _logged(shorter) and longer[: len(shorter)] == shorter
 
 
-def _logged(run: MeasuredRun) -> bool:
-    """Whether the log holds what differs between two runs: rewards or losses."""
-    steps = run.run.training if run.run is not None else []
+def _logged(steps: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a log holds what differs between two runs: rewards or losses."""
     return any(step.get("rewards") or step.get("updates") for step in steps)
 
 
@@ -131,6 +134,24 @@ def _tally(run: MeasuredRun) -> Hashable:
 def _same_outcomes(one: MeasuredRun, other: MeasuredRun) -> bool:
     a, b = one.outcomes, other.outcomes
     return a is not None and b is not None and _by_task(a, b) == _by_task(b, a)
+
+
+def distinct_evaluations(runs: Sequence[MeasuredRun]) -> int:
+    """Return the number of evaluations of one model, a copy counted once.
+
+    Equal outcomes show a copy (or one sampling seed used again) where some task is answered both
+    right and wrong: then answers are drawn, and drawing anew gives others. Deterministic decoding
+    gives the same answer to every sample of a task.
+    """
+    seen: list[TaskOutcomes] = []
+    for run in runs:
+        own = run.outcomes
+        if own is None:
+            continue
+        drawn = any(0 < c < k for c, k in zip(own.counts, own.samples, strict=True))
+        if not (drawn and any(_by_task(own, one) == _by_task(one, own) for one in seen)):
+            seen.append(own)
+    return len(seen)
 
 
 def _by_task(own: TaskOutcomes, other: TaskOutcomes) -> object:
