@@ -10,6 +10,7 @@ from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Arm, Evaluation, Run
 from audit.rules.comparison import seeds
+from audit.rules.likeness import copied_answers
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 # With fewer draws two honest runs may agree on every task.
@@ -156,6 +157,46 @@ def identical_runs(case: Case) -> Iterator[Outcome]:
                 yield Found(run.pointer, message, "a training of its own")
     if not compared:
         yield Skipped("no arm has two runs with parameter hashes, telemetry or enough outcomes")
+
+
+def nearly_identical_runs(case: Case) -> Iterator[Outcome]:
+    """Two runs of an arm answer more alike than one model asked twice.
+
+    Why
+        Answers drawn anew differ by chance, those of two trainings by more. Runs that agree more
+        closely are one run with small changes, or were sampled from nearly one model with one
+        sampling seed; either way they are not independent.
+    Fix
+        Check that each run was trained from its own seed and that its own answers were drawn.
+    Bad
+        seeds 1 and 2 whose right answers out of 4 differ on 3 of 120 tasks
+    Good
+        seeds whose right answers differ as two draws of 4 do
+    """
+    compared = False
+    for arm in case.results.arms:
+        for index, run in enumerate(arm.runs):
+            for earlier in arm.runs[:index]:
+                alike = _copied(earlier, run)
+                compared = compared or alike is not None
+                if alike:
+                    message = f"differs from {earlier.label} by less than drawing answers anew does"
+                    yield Found(run.pointer, message, "answers drawn anew")
+                    break
+            else:
+                yield Held()
+    if not compared:
+        yield Skipped("no arm has two runs with several answers a task to compare")
+
+
+def _copied(one: Run, other: Run) -> bool | None:
+    """Compare the first evaluations of two runs that are of one benchmark and not equal."""
+    pairs = ((a, b) for a in one.evaluations for b in other.evaluations)
+    for a, b in pairs:
+        same = (a.benchmark, a.metric) == (b.benchmark, b.metric) and a.counts != b.counts
+        if same:
+            return copied_answers(a, b)
+    return None
 
 
 def identical_arms(case: Case) -> Iterator[Outcome]:
@@ -309,4 +350,5 @@ RULES = (
     Rule("SEED006", "failed-runs", Severity.WARNING, failed_runs),
     Rule("SEED007", "unlabelled-runs", Severity.INFO, unlabelled_runs),
     Rule("SEED008", "duplicate-run-id", Severity.ERROR, duplicate_run_id),
+    Rule("SEED009", "nearly-identical-runs", Severity.WARNING, nearly_identical_runs),
 )
