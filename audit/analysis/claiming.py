@@ -19,6 +19,7 @@ _STANDS = "stands"
 # Two runs an arm are provisional: no policy makes a claim stand on them.
 FEWEST_FOR_A_CLAIM = 3
 _REMEDIES = {
+    "too-many-claims": "claim less, or spread the claims over several files",
     "no-per-task-outcomes": "record task_ids, correct and samples of every run's evaluation",
     "identical-runs": "train the copied runs anew, each with a seed of its own",
     "duplicate-seed": "train the repeated seed anew with another one",
@@ -114,6 +115,11 @@ def needed_text(comparison: Comparison, effect: float) -> str | None:
     return f"{now}, or {wider} seeds with {wider_tasks} tasks"
 
 
+# Each claim costs some milliseconds; a file with more is refused, not waited for.
+MOST_CLAIMS = 200
+_TOO_MANY = Refusal("too-many-claims", f"only the first {MOST_CLAIMS} claims of a file are judged")
+
+
 @dataclass(frozen=True, slots=True)
 class _Draft:
     claim: Claim
@@ -143,7 +149,8 @@ def judge(study: Study, claims: Sequence[Claim]) -> tuple[ClaimResult, ...]:
     A claim that is refused stays in the family with p = 1.
     """
     min_seeds = max(study.policy.min_seeds, FEWEST_FOR_A_CLAIM)
-    drafts = [_draft(study, claim, min_seeds) for claim in claims]
+    drafts = [_draft(study, claim, min_seeds) for claim in claims[:MOST_CLAIMS]]
+    drafts += [_Draft(claim, None, _TOO_MANY, 1.0) for claim in claims[MOST_CLAIMS:]]
     if not drafts:
         return ()
     adjusted = _adjusted(drafts)

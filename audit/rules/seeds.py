@@ -16,6 +16,8 @@ from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 # With fewer draws two honest runs may agree on every task.
 _FEWEST_DRAWS = 30
 _TELLING_STEPS = 50
+# Each run is compared with so many before it, so that many runs do not cost their square.
+_NEAREST_RUNS = 16
 
 
 def duplicate_seed(case: Case) -> Iterator[Outcome]:
@@ -176,7 +178,7 @@ def nearly_identical_runs(case: Case) -> Iterator[Outcome]:
     compared = False
     for arm in case.results.arms:
         for index, run in enumerate(arm.runs):
-            for earlier in arm.runs[:index]:
+            for earlier in arm.runs[max(index - _NEAREST_RUNS, 0) : index]:
                 alike = _copied(earlier, run)
                 compared = compared or alike is not None
                 if alike:
