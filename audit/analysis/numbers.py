@@ -24,6 +24,11 @@ def has_width(low: float, high: float) -> bool:
     return 1e-9 < high - low < 1e9 and abs(low) < 1e9
 
 
+def is_level(level: float) -> bool:
+    """Whether a printed confidence level is one to compute with."""
+    return 0.01 <= level <= 1 - 1e-9
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """An interval for a difference, in the metric's units.
