@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from audit.analysis.measures import MeasuredRun
@@ -10,8 +10,8 @@ from audit.analysis.outcomes import TaskOutcomes
 
 # With fewer answers than this two honest runs may agree on every task by chance.
 _ENOUGH_ANSWERS = 30
-# Up to so many runs each pair of logs that begin alike is compared; from there on logs are told
-# apart by a key made of all that is in them, which sees equal logs only.
+# Up to so many runs each pair of logs that begin and end alike is compared; from there on logs
+# are told apart by a key made of all that is in them, which costs more for few runs.
 _MANY_RUNS = 64
 
 
@@ -36,8 +36,8 @@ def copied_runs(runs: Sequence[MeasuredRun]) -> str | None:
     """Return which two runs are one and the same, and by what, or None.
 
     Equal outcomes count from 30 answers on, and not where every answer is right or every one
-    wrong; equal parameters after training or equal training logs always count, and so does a
-    log that another begins with: that is an earlier checkpoint of the same run.
+    wrong; equal parameters after training always count, and so does a training log that begins
+    with the whole of another's: that is a checkpoint of the same run.
     """
     found = min(filter(None, (_first_pair(runs, *kind) for kind in _kinds(runs))), default=None)
     if found is None:
@@ -93,9 +93,9 @@ def _final(run: MeasuredRun) -> Hashable:
 
 def _log(run: MeasuredRun, whole: bool) -> Hashable:
     """Return a key of the training log; None where it holds nothing that tells runs apart."""
-    if run.run is None or not _logged(run):
+    steps = run.run.training if run.run is not None else []
+    if not _logged(steps):
         return None
-    steps = run.run.training
     return _hashable(steps if whole else steps[0])
 
 
@@ -109,16 +109,14 @@ def _hashable(value: Any) -> Hashable:
 
 
 def _same_log(one: MeasuredRun, other: MeasuredRun) -> bool:
-    """Whether one log begins with the whole of the other."""
     if one.run is None or other.run is None:
         return False
-    length = min(len(one.run.training), len(other.run.training))
-    return one.run.training[:length] == other.run.training[:length]
+    shorter, longer = sorted((one.run.training, other.run.training), key=len)
+    return _logged(shorter) and longer[: len(shorter)] == shorter
 
 
-def _logged(run: MeasuredRun) -> bool:
-    """Whether the log holds what differs between two runs: rewards or losses."""
-    steps = run.run.training if run.run is not None else []
+def _logged(steps: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a log holds what differs between two runs: rewards or losses."""
     return any(step.get("rewards") or step.get("updates") for step in steps)
 
 
