@@ -178,14 +178,15 @@ def nearly_identical_runs(case: Case) -> Iterator[Outcome]:
     compared = False
     for arm in case.results.arms:
         for index, run in enumerate(arm.runs):
-            for earlier in arm.runs[max(index - _NEAREST_RUNS, 0) : index]:
-                alike = _copied(earlier, run)
-                compared = compared or alike is not None
-                if alike:
-                    message = f"differs from {earlier.label} by less than drawing answers anew does"
-                    yield Found(run.pointer, message, "answers drawn anew")
-                    break
-            else:
+            nearest = arm.runs[max(index - _NEAREST_RUNS, 0) : index]
+            alike = [(earlier, _copied(earlier, run)) for earlier in nearest]
+            twin = next((earlier for earlier, copied in alike if copied), None)
+            told = any(copied is not None for _, copied in alike)
+            compared = compared or told
+            if twin is not None:
+                message = f"differs from {twin.label} by less than drawing answers anew does"
+                yield Found(run.pointer, message, "answers drawn anew")
+            elif told:
                 yield Held()
     if not compared:
         yield Skipped("no arm has two runs with several answers a task to compare")
