@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # More findings of one rule than a person reads; the rest are counted in a last one.
 MOST_PER_RULE = 100
 
+# The rules that speak on refused claims.
+CLAIM_RULES = ("SEED001", "CLAIM001", "CLAIM002", "CLAIM003")
+
 # The id of the finding that stands for a check that raised.
 BUG = "BUG001"
 
@@ -126,7 +129,9 @@ def verify(
     policy = policy or Policy()
     case = _case(results, data, artifacts, tuple(claims), policy)
     tally = _Tally()
-    rules = [rule for rule in CATALOGUE if policy.runs(rule.id, rule.slug)]
+    # A refused claim fails whatever rules are selected; only a waiver, with a reason, lets it by.
+    kept = CLAIM_RULES if case.claims or results.items("claims") else ()
+    rules = [r for r in CATALOGUE if r.id in kept or policy.runs(r.id, r.slug)]
     for rule in rules:
         tally.run(rule, case)
     found = _sorted(_waived(tally.findings, policy.waivers))

@@ -234,12 +234,14 @@ class Results:
     @cached_property
     def sound(self) -> dict[str, Any] | None:
         """The part of the document that keeps the contract; None when nothing can be used."""
-        from audit.schema import schema_faults
+        from audit.schema import schema_faults, with_whole_numbers
         from audit.sound import sound_part
 
-        if not self.faults and not self.defects:
-            return self.document
-        return sound_part(self.document, [fault.pointer for fault in schema_faults(self.document)])
+        sound: dict[str, Any] | None = self.document
+        if self.faults or self.defects:
+            faulty = [fault.pointer for fault in schema_faults(self.document)]
+            sound = sound_part(self.document, faulty)
+        return None if sound is None else with_whole_numbers(sound)
 
     @property
     def usable(self) -> dict[str, Any]:
@@ -275,10 +277,14 @@ class Results:
 
     def arm(self, name: str) -> Arm | None:
         """Return an arm by its name, or by ``method`` for the top one."""
-        for arm in self.arms:
-            if arm.name == name:
-                return arm
-        return self.arms[0] if name == "method" and self.arms else None
+        if name == "method" and self.arms:
+            return self._arms_by_name.get(name, self.arms[0])
+        return self._arms_by_name.get(name)
+
+    @cached_property
+    def _arms_by_name(self) -> dict[str, Arm]:
+        """The first arm of each name."""
+        return {arm.name: arm for arm in reversed(self.arms)}
 
     @cached_property
     def base_evaluations(self) -> tuple[Evaluation, ...]:

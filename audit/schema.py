@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain, islice
@@ -153,6 +154,22 @@ class _Node:
         below = [*self.members.values(), self.others, self.items]
         return any(node.names_its_keys or node.nested for node in below if node)
 
+    @cached_property
+    def integer(self) -> bool:
+        """Whether a number here is an integer."""
+        return "integer" in _listed(self.fragment.get("type"))
+
+    @cached_property
+    def integers(self) -> tuple[str, ...]:
+        """The named keys at or below which the schema wants integers."""
+        return tuple(key for key, node in self.members.items() if node.counts)
+
+    @cached_property
+    def counts(self) -> bool:
+        """Whether the schema wants an integer here or anywhere below."""
+        below = [self.others, self.items]
+        return self.integer or bool(self.integers) or any(node.counts for node in below if node)
+
     def below(self, value: Any) -> Iterator[tuple[str | int, Any, _Node]]:
         """Yield key, value and node of what lies below a value of whatever type."""
         if isinstance(value, dict):
@@ -163,6 +180,18 @@ class _Node:
         elif isinstance(value, list) and self.items is not None:
             for index, item in enumerate(value):
                 yield index, item, self.items
+
+
+def with_whole_numbers(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a valid document with ``3.0`` as the integer 3 wherever the schema wants an integer.
+
+    JSON Schema calls both an integer, and writers that pass numbers through floats give the first.
+    The document itself is returned where it has none; else what changed is copied.
+    """
+    if not _any_whole_floats(_root(), [document]):
+        return document
+    copied: dict[str, Any] = _whole_numbers(_root(), document)
+    return copied
 
 
 def _validator(schema: dict[str, Any]) -> Any:
@@ -233,6 +262,37 @@ def _any_unknown(node: _Node, values: list[Any]) -> bool:
         return False
     entries = list(chain.from_iterable(value for value in values if isinstance(value, list)))
     return bool(entries) and _any_unknown(node.items, entries)
+
+
+def _any_whole_floats(node: _Node, values: list[Any]) -> bool:
+    """Whether a float stands where the schema wants an integer; all values of a place at once."""
+    if node.integer:
+        return float in set(map(type, values))
+    objects = [value for value in values if type(value) is dict]
+    for key in node.integers:
+        found = [value[key] for value in objects if key in value]
+        if found and _any_whole_floats(node.members[key], found):
+            return True
+    if node.others is not None and node.others.counts:
+        named = node.members.keys()
+        rest = [value[key] for value in objects for key in value.keys() - named]
+        if rest and _any_whole_floats(node.others, rest):
+            return True
+    if node.items is None or not node.items.counts:
+        return False
+    entries = list(chain.from_iterable(value for value in values if isinstance(value, list)))
+    return bool(entries) and _any_whole_floats(node.items, entries)
+
+
+def _whole_numbers(node: _Node, value: Any) -> Any:
+    if node.integer:
+        return int(value) if isinstance(value, float) else value
+    if not node.counts or not isinstance(value, dict | list):
+        return value
+    copied: Any = copy(value)
+    for token, member, below in node.below(value):
+        copied[token] = _whole_numbers(below, member)
+    return copied
 
 
 def _note_unknown(

@@ -15,7 +15,10 @@ from audit.analysis.verdict import Refusal, Verdict
 from audit.claims import BASE, Claim
 
 _STANDS = "stands"
+# Two runs an arm are provisional: no policy makes a claim stand on them.
+FEWEST_FOR_A_CLAIM = 3
 _REMEDIES = {
+    "too-many-claims": "claim less, or spread the claims over several files",
     "no-per-task-outcomes": "record task_ids, correct and samples of every run's evaluation",
     "identical-runs": "train the copied runs anew, each with a seed of its own",
     "duplicate-seed": "train the repeated seed anew with another one",
@@ -30,6 +33,7 @@ _REMEDIES = {
     "unknown-scale": "declare the metric's scale in the metrics block",
     "not-measured": "evaluate both arms on the metric and benchmark the claim names",
     "unknown-arm": "name an arm of the file",
+    "reserved-name": "give the arm another name",
     "no-direction": "state direction as gain, loss or equivalent",
     "ambiguous-benchmark": "name the benchmark in the claim",
 }
@@ -107,6 +111,11 @@ def needed_text(comparison: Comparison, effect: float) -> str | None:
     return f"{now}, or {wider} seeds with {wider_tasks} tasks"
 
 
+# Each claim costs some milliseconds; a file with more is refused, not waited for.
+MOST_CLAIMS = 200
+_TOO_MANY = Refusal("too-many-claims", f"only the first {MOST_CLAIMS} claims of a file are judged")
+
+
 @dataclass(frozen=True, slots=True)
 class _Draft:
     claim: Claim
@@ -114,25 +123,50 @@ class _Draft:
     refusal: Refusal | None
     p_value: float
 
+    @property
+    def hypothesis(self) -> object:
+        """What makes two claims the same one."""
+        found = self.comparison
+        if found is None:
+            return replace(self.claim, id="", pointer=None)
+        # A declared margin is part of a gain only where the claim is to lie beyond it.
+        margin = self.claim.margin if self.claim.exceeds else None
+        terms = replace(found.settings, target_effect=0.0, margin=_judged_margin(self.claim, found))
+        return found.measure, found.arm, found.against, terms, margin
+
+
+def _judged_margin(claim: Claim, comparison: Comparison) -> float:
+    return comparison.settings.margin if claim.direction == "equivalent" else 0.0
+
 
 def judge(study: Study, claims: Sequence[Claim]) -> tuple[ClaimResult, ...]:
     """Judge several claims together: Holm's correction runs over all of them.
 
     A claim that is refused stays in the family with p = 1.
     """
-    drafts = [_draft(study, claim) for claim in claims]
+    min_seeds = max(study.policy.min_seeds, FEWEST_FOR_A_CLAIM)
+    drafts = [_draft(study, claim, min_seeds) for claim in claims[:MOST_CLAIMS]]
+    drafts += [_Draft(claim, None, _TOO_MANY, 1.0) for claim in claims[MOST_CLAIMS:]]
     if not drafts:
         return ()
-    if len(drafts) == 1:
-        adjusted = [drafts[0].p_value]
-    else:
+    adjusted = _adjusted(drafts)
+    return tuple(
+        _result(draft, p_value, min_seeds) for draft, p_value in zip(drafts, adjusted, strict=True)
+    )
+
+
+def _adjusted(drafts: Sequence[_Draft]) -> list[float]:
+    """Return each draft's p-value after Holm's correction; a claim made twice is one of them."""
+    places: dict[object, int] = {}
+    order = [places.setdefault(draft.hypothesis, len(places)) for draft in drafts]
+    p_values = [0.0] * len(places)
+    for place, draft in zip(order, drafts, strict=True):
+        p_values[place] = draft.p_value
+    if len(p_values) > 1:
         from audit.stats import holm
 
-        adjusted = list(holm([draft.p_value for draft in drafts]).adjusted)
-    return tuple(
-        _result(draft, p_value, study.policy.min_seeds)
-        for draft, p_value in zip(drafts, adjusted, strict=True)
-    )
+        p_values = list(holm(p_values).adjusted)
+    return [p_values[place] for place in order]
 
 
 def _result(draft: _Draft, holm_p_value: float, min_seeds: int) -> ClaimResult:
@@ -164,14 +198,14 @@ def _no_verdict(refusal: Refusal | None) -> Verdict:
     return Verdict("refused", known.reason, line=known.line)
 
 
-def _draft(study: Study, claim: Claim) -> _Draft:
+def _draft(study: Study, claim: Claim, min_seeds: int) -> _Draft:
     found = _subject(study, claim)
     if isinstance(found, Refusal):
         return _Draft(claim, None, found, 1.0)
     measure, arm, against = found
     settings = settings_for(study.policy, claim)
     comparison = compare(study, measure, arm, against, settings)
-    refusal = _refusal(claim, comparison, study.policy.min_seeds)
+    refusal = _refusal(claim, comparison, min_seeds)
     return _Draft(claim, comparison, refusal, 1.0 if refusal else _p_value(claim, comparison))
 
 
@@ -182,6 +216,10 @@ def _subject(study: Study, claim: Claim) -> tuple[Measure, str, str] | Refusal:
     names = [_arm_name(study, claim.arm), claim.against]
     if claim.against != BASE:
         names[1] = _arm_name(study, claim.against)
+    if BASE in names and results.arm(BASE) is not None:
+        return Refusal(
+            "reserved-name", "an arm is named base, which is the word for the untrained checkpoint"
+        )
     if None in names:
         unknown = claim.arm if names[0] is None else claim.against
         known = ", ".join(arm.name for arm in results.arms)
@@ -222,6 +260,9 @@ def _refusal(claim: Claim, comparison: Comparison, min_seeds: int) -> Refusal | 
 
 
 def _not_equivalent(comparison: Comparison) -> Refusal | None:
+    margin, span = comparison.settings.margin, comparison.measure.span
+    if span is not None and margin >= span:
+        return Refusal("not-equivalent", f"a margin of {margin:g} spans the whole scale")
     if comparison.verdict.detail == "equivalent":
         return None
     return Refusal("not-equivalent", f"the verdict is {comparison.verdict.text}")

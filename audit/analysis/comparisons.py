@@ -165,9 +165,13 @@ class Comparison:
             return NotMeasured("needs two tasks")
         if self.kind == "per-task" and self.aligned is not None:
             tasks = self.aligned.complete().by_cluster()
+            if len(tasks.tasks) < 2:
+                return NotMeasured("needs two tasks")
             return design_of_tasks(tasks, level, new_tasks=self.settings.target == "tasks")
         if not isinstance(self.standing.result, ScoreDelta):
             return NotMeasured("no test was made")
+        if self.standing.result.denominator < 2:
+            return NotMeasured("needs two answers behind a score")
         scores = [
             [on_unit(score, self.measure) for score in scores_of(side)]
             for side in (self.control, self.treatment)

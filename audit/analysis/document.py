@@ -18,11 +18,19 @@ from audit.analysis.verdict import Verdict
 if TYPE_CHECKING:
     from audit.analysis.analysis import Analysis
 
+# A design costs a tenth of a second; the claimed comparisons come first.
+_MOST_PLANNED = 40
+_UNPLANNED = f"made for the first {_MOST_PLANNED} comparisons of a file"
+
 
 def analysis_document(analysis: Analysis) -> dict[str, Any]:
     """Return all figures of an analysis."""
     return {
-        "comparisons": [comparison_document(c) for c in analysis.comparisons],
+        "comparisons": [
+            comparison_document(comparison, planned=place < _MOST_PLANNED)
+            for place, comparison in enumerate(analysis.comparisons)
+        ],
+        "comparisons_left_out": analysis.left_out,
         "claims": [claim_document(c) for c in analysis.claims],
         "arms": [_arm(arm) for arm in analysis.arms],
         "floors": [{**_measure(m), **floor_document(floor)} for m, floor in analysis.floors],
@@ -31,8 +39,8 @@ def analysis_document(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def comparison_document(comparison: Comparison) -> dict[str, Any]:
-    """Return one comparison's figures."""
+def comparison_document(comparison: Comparison, *, planned: bool = True) -> dict[str, Any]:
+    """Return one comparison's figures, those of a planner where ``planned``."""
     settings = comparison.settings
     return {
         **_measure(comparison.measure),
@@ -55,7 +63,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "fixed_benchmark": _both_levels(comparison, "benchmark"),
         "variance": _variance(comparison),
         "floor": {**floor_document(comparison.floor), "of_delta": comparison.floor_of_delta},
-        "design": _design(comparison),
+        "design": _design(comparison) if planned else {"reason": _UNPLANNED},
         **_description(comparison),
         "missing": _missing(comparison),
         "without_errored": _without_errors(comparison),

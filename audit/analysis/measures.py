@@ -202,8 +202,11 @@ def base_side(results: Results, measure: Measure) -> Side:
 
 def _measured(run: Run, measure: Measure) -> MeasuredRun | None:
     same_metric = [e for e in run.evaluations if e.metric == measure.metric and e.per_task]
-    evaluation = _final([e for e in same_metric if measure.fits(e)])
+    fitting = [e for e in same_metric if measure.fits(e)]
+    evaluation = _final(fitting)
     outcomes, fault = _outcomes(evaluation, measure)
+    if evaluation is not None and _rivals(evaluation, fitting):
+        outcomes, fault = None, "the same checkpoint was evaluated twice, with other outcomes"
     recorded = None
     if not same_metric and measure.attempts is None:
         recorded = _number(run.metrics.get(measure.metric))
@@ -239,6 +242,17 @@ def _final(evaluations: list[Evaluation]) -> Evaluation | None:
         if evaluation.document.get("checkpoint_step") is None:
             return evaluation
     return max(evaluations, key=lambda e: e.document["checkpoint_step"])
+
+
+def _rivals(final: Evaluation, fitting: list[Evaluation]) -> bool:
+    """Whether another evaluation of the same checkpoint says something else."""
+    step = final.document.get("checkpoint_step")
+    keys = ("task_ids", "correct", "samples", "scores")
+    return any(
+        e.document.get("checkpoint_step") == step
+        and any(e.document.get(key) != final.document.get(key) for key in keys)
+        for e in fitting
+    )
 
 
 def _base_entry(entry: Mapping[str, Any], index: int, measure: Measure) -> MeasuredRun | None:

@@ -137,19 +137,17 @@ def _pairs(control: Side, treatment: Side) -> list[tuple[int, Fraction, Fraction
 def _unpaired(control: Side, treatment: Side) -> tuple[Unpaired, ...]:
     found: list[Unpaired] = []
     for side, other in ((treatment, control), (control, treatment)):
+        scored, lost = _by_seed(other), {run.seed: run for run in reversed(other.lost)}
         for run in (*side.runs, *side.set_aside):
             if run.seed is None:
                 found.append(Unpaired(side.name, run.label, "its seed was not recorded"))
-            elif run.seed not in _by_seed(other):
-                found.append(Unpaired(side.name, run.label, _why_absent(other, run.seed)))
+            elif run.seed in lost and run.seed not in scored:
+                why = f"the run of {other.name} at this seed is {lost[run.seed].status}"
+                found.append(Unpaired(side.name, run.label, why))
+            elif run.seed not in scored:
+                why = f"{other.name} has no run at this seed"
+                found.append(Unpaired(side.name, run.label, why))
     return tuple(found)
-
-
-def _why_absent(side: Side, seed: int) -> str:
-    for run in side.lost:
-        if run.seed == seed:
-            return f"the run of {side.name} at this seed is {run.status}"
-    return f"{side.name} has no run at this seed"
 
 
 def _one_seed_interval(results: Results, comparison: Comparison) -> Interval | None:

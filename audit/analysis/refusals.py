@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.analysis.independence import copied_runs, distinct_runs, repeated_seed
+from audit.analysis.independence import (
+    copied_runs,
+    distinct_evaluations,
+    distinct_runs,
+    repeated_seed,
+)
 from audit.analysis.measures import Side
 from audit.analysis.tables import Aligned
 from audit.analysis.verdict import (
@@ -76,10 +81,14 @@ def _against_base(base: Side, arm: Side) -> Iterator[Refusal]:
             "no-per-task-outcomes",
             "a comparison with the base needs outcomes per task of both",
         )
-    elif len(base.runs) < FEWEST_AGAINST_BASE:
+    elif distinct_evaluations(base.runs) < FEWEST_AGAINST_BASE:
+        distinct, listed = distinct_evaluations(base.runs), len(base.runs)
+        copies = (
+            "" if distinct == listed else f" ({listed} are listed, with the same answers drawn)"
+        )
         yield Refusal(
             "too-few-evaluations",
-            f"the base was evaluated {len(base.runs)} time(s), {FEWEST_AGAINST_BASE} are needed",
+            f"the base was evaluated {distinct} time(s){copies}, {FEWEST_AGAINST_BASE} are needed",
         )
     elif distinct_runs(arm.runs) < FEWEST_AGAINST_BASE:
         yield Refusal(

@@ -40,5 +40,8 @@ class Study:
 
     def opponents(self) -> tuple[Arm, ...]:
         """Return the arms the top one is compared with: the controls, or all where none is."""
-        others = sorted(self.results.controls, key=lambda arm: arm.name)
+        top = self.results.method
+        others = sorted(
+            (arm for arm in self.results.controls if arm.name != top), key=lambda arm: arm.name
+        )
         return tuple(arm for arm in others if arm.is_control) or tuple(others)

@@ -15,6 +15,7 @@ LARGEST_SD_RATIO = 3
 _REFUSED_WORDS = {
     "one-seed": "one training seed",
     "too-few-seeds": "too few training seeds",
+    "too-many-claims": "too many claims in one file",
     "too-few-evaluations": "too few evaluations of the base",
     "no-base-evaluations": "the base was not evaluated",
     "identical-runs": "copied runs",

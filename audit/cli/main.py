@@ -102,21 +102,42 @@ def run() -> NoReturn:
         # The reader (head, less) went away; point stdout elsewhere so that exit stays silent.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
+    except OSError as error:
+        status = _unwritable(error)
     except Exception as error:
-        if os.environ.get("AUDIT_DEBUG"):
-            traceback.print_exc()
-        print(
-            "audit: internal error, please report it:",
-            shortened(f"{type(error).__name__}: {error}", 400),
-            "(AUDIT_DEBUG=1 shows where)",
-            file=sys.stderr,
-        )
-        status = 3
+        status = _internal(error)
     sys.exit(status)
 
 
+def _unwritable(error: OSError) -> int:
+    """Say that stdout takes no more, e.g. on a full disk; other system errors are our bugs."""
+    if error.filename is not None:
+        return _internal(error)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print(f"audit: stdout cannot be written: {error.strerror or error}", file=sys.stderr)
+    return 2
+
+
+def _internal(error: Exception) -> int:
+    if os.environ.get("AUDIT_DEBUG"):
+        traceback.print_exception(error)
+    print(
+        "audit: internal error, please report it:",
+        shortened(f"{type(error).__name__}: {error}", 400),
+        "(AUDIT_DEBUG=1 shows where)",
+        file=sys.stderr,
+    )
+    return 3
+
+
 def _settle_streams() -> None:
-    """Make output the same bytes everywhere: UTF-8 and plain newlines where it is no terminal."""
+    """Make output the same bytes everywhere: UTF-8 and plain newlines where it is no terminal.
+
+    A stream that the caller closed is replaced: the exit status still says what came of it.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123  # lives to the end
     for stream in (sys.stdout, sys.stderr):
         if not isinstance(stream, io.TextIOWrapper):
             continue

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _LABEL = 18
 _LEFT = 30
 _SEEDS_SHOWN = 20
+# Comparisons, claims and pairs of rounds shown; the findings name every refused claim.
+_BLOCKS_SHOWN = 20
 
 
 def verdict_lines(analysis: Analysis, width: int) -> list[str]:
@@ -36,17 +38,34 @@ def verdict_lines(analysis: Analysis, width: int) -> list[str]:
         Columns that fit beside each other.
     """
     lines: list[str] = []
-    for comparison in analysis.comparisons:
-        claims = [c for c in analysis.claims if c.comparison is comparison]
-        if comparison.against == BASE and comparison.verdict.refused and not claims:
-            continue
-        lines += ["", *_block(comparison, claims, width)]
-    lost = [claim for claim in analysis.claims if claim.comparison is None]
+    about: dict[int, list[ClaimResult]] = {}
+    for claim in analysis.claims:
+        about.setdefault(id(claim.comparison), []).append(claim)
+    shown = [
+        comparison
+        for comparison in analysis.comparisons
+        if id(comparison) in about
+        or not (comparison.against == BASE and comparison.verdict.refused)
+    ]
+    for comparison in shown[:_BLOCKS_SHOWN]:
+        lines += ["", *_block(comparison, about.get(id(comparison), []), width)]
+    lines += _more(len(shown) - _BLOCKS_SHOWN + analysis.left_out, "comparison")
+    lost = about.get(id(None), [])
     if lost:
-        lines += ["", *(line for claim in lost for line in _claim(claim, width))]
-    for pair in analysis.rounds:
+        shown_claims = lost[:_BLOCKS_SHOWN]
+        lines += ["", *(line for claim in shown_claims for line in _claim(claim, width))]
+        lines += _more(len(lost) - _BLOCKS_SHOWN, "claim")
+    for pair in analysis.rounds[:_BLOCKS_SHOWN]:
         lines += ["", *_rounds(pair, analysis, width)]
+    lines += _more(len(analysis.rounds) - _BLOCKS_SHOWN, "pair of rounds", "pairs of rounds")
     return lines[1:]
+
+
+def _more(number: int, noun: str, plural: str = "") -> list[str]:
+    """Return the line that counts what is not shown; none where all is."""
+    if number <= 0:
+        return []
+    return ["", f"and {number} more {noun if number == 1 else plural or noun + 's'}"]
 
 
 def _block(comparison: Comparison, claims: list[ClaimResult], width: int) -> Iterator[str]:

@@ -96,6 +96,7 @@ def main(options: argparse.Namespace) -> int:
 
     outcomes = collect(options.paths, partial(read_file, check=check))
     report_unreadable(outcomes)
+    report_unused_waivers(outcomes, policy)
     publish(render(options.format, outcomes, style_for(options)), options.output)
     return outcomes.exit_status
 
@@ -167,6 +168,17 @@ def report_unreadable(outcomes: Outcomes) -> None:
     for file in outcomes.files:
         if file.error is not None:
             print(inert(f"audit: {visible(str(file.error))}"), file=sys.stderr)
+
+
+def report_unused_waivers(outcomes: Outcomes, policy: Policy) -> None:
+    """Print one line a waiver in force that met no finding, to stderr: it may be mistyped."""
+    reports = [file.report for file in outcomes.files if file.report is not None]
+    used = {finding.waiver for report in reports for finding in report.found}
+    for waiver in policy.waivers if reports else ():
+        expired = datetime.date.fromisoformat(waiver.expires) < today()
+        if waiver not in used and not expired:
+            rule = visible(f"{waiver.rule} {waiver.pointer}".strip())
+            print(f"audit: {policy.source}: the waiver of {rule} met no finding", file=sys.stderr)
 
 
 def style_for(options: argparse.Namespace) -> Style:

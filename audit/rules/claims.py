@@ -107,6 +107,8 @@ def no_verdict(case: Case) -> Iterator[Outcome]:
     Good
         three training runs an arm
     """
+    if case.analysis.left_out:
+        yield Skipped(f"{case.analysis.left_out} more comparisons without a claim were not made")
     claimed = {id(result.comparison) for result in case.analysis.claims}
     for comparison in case.analysis.comparisons:
         if id(comparison) in claimed or comparison.against == BASE:

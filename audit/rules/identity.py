@@ -14,6 +14,7 @@ from audit.rules.comparison import seeds
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 _MANIFEST = "reproduction:"
+_SEEDS_SHOWN = 20
 
 
 def method_name(case: Case) -> Iterator[Outcome]:
@@ -116,9 +117,17 @@ def _odd_lists(lists: list[tuple[str, list[tuple[str, int]]]]) -> Iterator[Outco
             if usual is not None and left[seed] == 0:
                 surplus.append(place)
             left[seed] -= 1
-        expected = "one list of seeds" if usual is None else str(list(usual))
+        expected = "one list of seeds" if usual is None else _listed(usual)
+        actual = _listed(own)
         for place in surplus or [pointer]:
-            yield Found(place, "the seeds differ from the other lists", expected, str(list(own)))
+            yield Found(place, "the seeds differ from the other lists", expected, actual)
+
+
+def _listed(seeds: tuple[int, ...]) -> str:
+    """Return the seeds as a list, a long one cut."""
+    shown = ", ".join(map(str, seeds[:_SEEDS_SHOWN]))
+    more = f", and {len(seeds) - _SEEDS_SHOWN} more" if len(seeds) > _SEEDS_SHOWN else ""
+    return f"[{shown}{more}]"
 
 
 def copied_blocks(case: Case) -> Iterator[Outcome]:

@@ -319,8 +319,9 @@ def _sums(measurement: Measurement, near: float) -> Iterator[tuple[str, list[flo
         yield evaluation.metric, [evaluation.mean, *_pooled(lists)], near
     if "samples" in lists:
         yield "examples", [sum(lists["samples"])], 0.0
-    elif "scores" in lists:
-        yield "examples", [len(lists["scores"])], 0.0
+    elif lists.get("scores"):  # a score may be a mean of any number of answers, the same a task
+        tasks, answers = len(lists["scores"]), measurement.totals.get("examples") or 0
+        yield "examples", [max(round(answers / tasks), 1) * tasks], 0.0
     if "truncated" in lists:
         yield "truncated_responses", [sum(lists["truncated"])], 0.0
     tokens = measurement.tokens_by_task

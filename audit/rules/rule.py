@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -111,7 +112,7 @@ class Rule:
 
     @cached_property
     def _page(self) -> Mapping[str, str]:
-        text = inspect.cleandoc(self.check.__doc__ or "")
+        text = inspect.cleandoc(self.check.__doc__ or _docstring_in_source(self.check))
         pieces = re.split(rf"^({'|'.join(_SECTIONS)})\n", text, flags=re.MULTILINE)
         page = {"Statement": pieces[0].strip()}
         for heading, body in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -147,6 +148,17 @@ class Rule:
     def good(self) -> str:
         """An example that passes."""
         return self._page.get("Good", "")
+
+
+def _docstring_in_source(function: Callable[..., object]) -> str:
+    """Return a docstring that ``python -OO`` left out of the compiled code."""
+    try:
+        tree = ast.parse(inspect.getsource(function))
+    except (OSError, TypeError):  # no source beside the code
+        return ""
+    (definition,) = tree.body
+    assert isinstance(definition, ast.FunctionDef)
+    return ast.get_docstring(definition, clean=False) or ""
 
 
 def _joined(text: str) -> str:

@@ -60,12 +60,11 @@ def _evidence(run: Run) -> list[_Evidence]:
         found.append(_Evidence("the same final parameters", parameters, None))
     if _tells(run):
         log = run.training
-        key = (len(log), repr(log[0]), repr(log[-1]))
-        found.append(_Evidence("the same training telemetry", key, log))
+        found.append(_Evidence("the same training telemetry", repr(log[0]), log))
     outcomes = _outcomes(run)
     if outcomes:
         sums = tuple(sum(e.counts or e.scores or ()) for e in outcomes)
-        contents = [_content(evaluation) for evaluation in outcomes]
+        contents = tuple(_content(evaluation) for evaluation in outcomes)
         found.append(_Evidence("the same outcome on every task", sums, contents))
     return found
 
@@ -112,9 +111,20 @@ class _Seen:
         """Return what is shared and with which run, leaving out runs of ``seed``."""
         for one in evidence:
             for run, content in self._runs.get((one.what, one.key), []):
-                if content == one.content and (seed is None or run.seed != seed):
+                if _same(content, one.content) and (seed is None or run.seed != seed):
                     return one.what, run
         return None
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two pieces of evidence agree, logs (lists) over the length of the shorter.
+
+    A log that another begins with is that of an earlier checkpoint of the same run.
+    """
+    if isinstance(one, list) and isinstance(other, list):
+        length = min(len(one), len(other))
+        return one[:length] == other[:length]
+    return one == other
 
 
 def identical_runs(case: Case) -> Iterator[Outcome]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
+from math import inf, isqrt, sqrt
 
 from audit.stats.quantiles import check_level, t_quantile, t_two_sided_p
 
@@ -46,7 +46,11 @@ class Pivot:
     @property
     def se(self) -> float:
         """Standard error."""
-        return sqrt(self.variance)
+        try:
+            return sqrt(self.variance)
+        except OverflowError:  # beyond 1e308; the root of the whole part is off by less than 1
+            root = isqrt(int(self.variance))
+            return float(root) if root < 2**1023 else inf
 
     def half_width(self, level: float) -> float:
         """Return the half-width of the interval at that level."""

@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.metadata import version
 
 import pytest
+from documented import audit_calls
 
 from audit import __version__
 from audit.cli.main import COMMANDS, build_parser, main
@@ -27,19 +28,6 @@ def examples(page: str) -> list[str]:
     """Return the example lines of a help page, continued ones joined."""
     block = page.split("examples:\n")[1].split("\n\n")[0].replace("\\\n", " ")
     return [line.strip() for line in block.splitlines()]
-
-
-def audit_calls(line: str) -> list[list[str]]:
-    """Return the arguments of every ``audit`` in a line of shell, redirections left out."""
-    words = list(shlex.shlex(line, posix=True, punctuation_chars="|>&;"))
-    calls: list[list[str]] = []
-    for place, word in enumerate(words):
-        starts = word == "audit" and (place == 0 or words[place - 1] in ("|", "&&", ";"))
-        if starts or word in ("|", "&&", ";", ">"):
-            calls.append([])
-        elif calls:
-            calls[-1].append(word)
-    return [call for call in calls if call and call[0] in COMMANDS]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -86,14 +86,14 @@ def test_a_terminal_with_a_small_code_page_gets_escapes_and_no_error(
     encoding: str, tmp_path: Path
 ) -> None:
     path = study(tmp_path, "\u4e00", CARRIED)
-    status, out = on_a_terminal(["verify", str(path)], PYTHONIOENCODING=encoding)
+    status, out = on_a_terminal(["verify", str(path)], environment={"PYTHONIOENCODING": encoding})
     assert status == 0
     assert b"\\u4e00" in out
     assert b"Traceback" not in out
 
 
 def on_a_terminal(
-    arguments: list[str], columns: int = 100, **environment: str
+    arguments: list[str], columns: int = 100, *, environment: Mapping[str, str] | None = None
 ) -> tuple[int, bytes]:
     """Run audit with a pseudo-terminal of so many columns; return status and what it showed."""
     import fcntl
@@ -109,7 +109,9 @@ def on_a_terminal(
     base = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")}
     process = subprocess.Popen(
         [sys.executable, "-m", "audit", *arguments],
-        env=base | {"PYTHONPATH": str(Path(home).parent), "TERM": "xterm"} | environment,
+        env=base
+        | {"PYTHONPATH": str(Path(home).parent), "TERM": "xterm"}
+        | dict(environment or {}),
         stdin=subprocess.DEVNULL,
         stdout=theirs,
         stderr=theirs,
@@ -134,7 +136,7 @@ def on_a_terminal(
     [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
 )
 def test_colour_is_for_terminals_that_want_it(environment: dict[str, str], coloured: bool) -> None:
-    _, out = on_a_terminal(["verify", str(ONE_SEED)], 100, **environment)
+    _, out = on_a_terminal(["verify", str(ONE_SEED)], environment=environment)
     assert (b"\x1b[" in out) == coloured
     assert b"\x1b" not in printed("verify", str(ONE_SEED), **environment).stdout
 
@@ -142,7 +144,7 @@ def test_colour_is_for_terminals_that_want_it(environment: dict[str, str], colou
 @pytest.mark.skipif(sys.platform == "win32", reason="played with a pseudo-terminal of POSIX")
 @pytest.mark.parametrize(("columns", "most"), [(40, 80), (90, 90), (200, 120)])
 def test_lines_are_wrapped_to_the_terminal_within_reason(columns: int, most: int) -> None:
-    _, out = on_a_terminal(["verify", "-v", str(ONE_SEED)], columns, NO_COLOR="1")
+    _, out = on_a_terminal(["verify", "-v", str(ONE_SEED)], columns, environment={"NO_COLOR": "1"})
     prose = [line for line in out.decode().splitlines() if line.startswith(" " * 11)]
     assert most - 25 < max(map(len, prose)) <= most
 

@@ -1,0 +1,157 @@
+"""Files that are valid and extreme: whole floats, sizes, floods; each ends soon and says so."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+import audit
+from audit.analysis.claiming import MOST_CLAIMS
+from audit.cli.verdicts import verdict_lines
+from audit.reading import Source
+from audit.report import Report
+from audit.results import from_source
+from audit.schema import schema_faults, with_whole_numbers
+
+# Far above what these take, far below what a quadratic loop over them takes.
+SOON = 20.0
+
+
+def report_of(document: dict[str, Any]) -> Report:
+    return audit.verify(from_source(Source("r.json", json.dumps(document).encode(), "")))
+
+
+def run(seed: int | None, accuracy: float, **more: Any) -> dict[str, Any]:
+    return {"seed": seed, "method_metrics": {"accuracy": accuracy, "examples": 100}, **more}
+
+
+def study(**more: Any) -> dict[str, Any]:
+    runs = [run(seed, 0.5 + seed / 10) for seed in range(3)]
+    control = [run(seed, 0.3 + seed / 10) for seed in range(3)]
+    controls = {"control": {"seed_results": control}}
+    return {
+        "schema_version": 2,
+        "method": "m",
+        "seed_results": runs,
+        "controls": controls,
+        **more,
+    }
+
+
+def counted(number: type) -> dict[str, Any]:
+    """Return a study whose counts are written as ``4`` or as ``4.0``."""
+
+    def one(seed: int, shift: int) -> dict[str, Any]:
+        correct = [(7 * task + 3 * seed + shift * task) % 5 for task in range(40)]
+        evaluation = {
+            "benchmark": "b",
+            "task_ids": [f"t{task}" for task in range(40)],
+            "correct": [number(count) for count in correct],
+            "samples": [number(4)] * 40,
+        }
+        return {"seed": number(seed), "evaluation": evaluation}
+
+    return study(
+        seed_results=[one(seed, 0) for seed in range(3)],
+        controls={"control": {"seed_results": [one(seed, 1) for seed in range(3)]}},
+    )
+
+
+def test_counts_written_as_floats_are_the_same_counts() -> None:
+    whole, floats = report_of(counted(int)), report_of(counted(float))
+    assert whole.exit_status == 0
+    assert [f.message for f in floats.found] == [f.message for f in whole.found]
+    assert whole.analysis is not None
+    assert floats.analysis is not None
+    assert floats.analysis.to_dict() == whole.analysis.to_dict()
+
+
+def test_only_places_of_integers_are_made_whole() -> None:
+    document = study()
+    document["seed_results"][0] = run(1.0, 1.0)  # type: ignore[arg-type]
+    found = with_whole_numbers(document)["seed_results"][0]
+    assert type(found["seed"]) is int
+    assert type(found["method_metrics"]["accuracy"]) is float
+    assert type(document["seed_results"][0]["seed"]) is float
+
+
+def test_a_document_without_whole_floats_is_not_copied() -> None:
+    document = study()
+    assert with_whole_numbers(document) is document
+
+
+@pytest.mark.parametrize("seed", [1e308, -1e308, 2.0**54])
+def test_an_integer_beyond_2_to_the_53_is_refused_in_float_form_too(seed: float) -> None:
+    document = study()
+    document["seed_results"][1]["seed"] = seed
+    (fault,) = schema_faults(document)
+    assert fault.pointer == "/seed_results/1/seed"
+    assert fault.keyword == ("maximum" if seed > 0 else "minimum")
+
+
+def test_one_answer_behind_a_score_makes_no_design() -> None:
+    document = study()
+    for arm in (document, document["controls"]["control"]):
+        for place, entry in enumerate(arm["seed_results"]):
+            entry["method_metrics"] = {"accuracy": place % 2, "examples": 1}
+    analysis = report_of(document).analysis
+    assert analysis is not None
+    assert any("m over control" in line for line in verdict_lines(analysis, 100))
+
+
+def test_scores_of_several_answers_a_task_agree_with_their_number() -> None:
+    def with_examples(examples: int) -> list[str]:
+        document = study()
+        evaluation = {"benchmark": "b", "scores": [0.25, 0.5, 0.75, 0.5]}
+        document["seed_results"][0]["evaluation"] = evaluation
+        document["seed_results"][0]["method_metrics"] = {"accuracy": 0.5, "examples": examples}
+        return [f.pointer for f in report_of(document).found if f.rule == "TASK006"]
+
+    assert with_examples(4) == []
+    assert with_examples(16) == []
+    assert with_examples(15) == ["/seed_results/0/method_metrics/examples"]
+
+
+def many_runs(seeds: Any) -> dict[str, Any]:
+    runs = [run(seed, place % 100 / 100) for place, seed in enumerate(seeds)]
+    return study(seed_results=runs, controls={"control": {"seed_results": runs[: len(runs) // 2]}})
+
+
+FLOODS = {
+    "runs": many_runs(range(6000)),
+    "runs without seeds": many_runs([None] * 6000),
+    "arms": study(controls={f"c{n}": {"seed_results": []} for n in range(15_000)}),
+    "seeds": study(seeds=list(range(100_000))),
+    "claims": study(claims=[{"direction": "gain", "against": "control"}] * 6000),
+    "rounds": study(rounds=[{"id": f"r{n}", "replicates": f"r{n - 1}"} for n in range(6000)]),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_floods_are_judged_in_time_that_grows_with_their_size(name: str) -> None:
+    start = time.process_time()
+    report = report_of(FLOODS[name])
+    assert report.exit_status in (0, 1)
+    assert report.analysis is not None
+    lines = verdict_lines(report.analysis, 100)
+    assert len(lines) < 1000
+    assert time.process_time() - start < SOON
+
+
+def test_claims_beyond_those_judged_are_refused() -> None:
+    claims = [{"direction": "gain", "metric": "accuracy", "arm": "m", "against": "control"}]
+    analysis = report_of(study(claims=claims * (MOST_CLAIMS + 5))).analysis
+    assert analysis is not None
+    slugs = [claim.slug for claim in analysis.claims]
+    assert slugs[MOST_CLAIMS:] == ["too-many-claims"] * 5
+    assert "too-many-claims" not in slugs[:MOST_CLAIMS]
+
+
+def test_comparisons_left_out_are_counted_as_not_checked() -> None:
+    arms = {f"control-{n}": {"seed_results": [run(0, 0.5), run(1, 0.25)]} for n in range(230)}
+    report = report_of(study(controls=arms))
+    reasons = [entry.reason for entry in report.not_checked if entry.rule == "CLAIM004"]
+    assert reasons == ["30 more comparisons without a claim were not made"]
