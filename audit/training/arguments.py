@@ -28,7 +28,7 @@ def grpo_arguments(
         gradient_accumulation_steps=training.accumulation,
         num_iterations=training.iterations,
         num_generations=training.group_size,
-        max_steps=training.rounds * training.updates_per_round,
+        max_steps=training.updates,
         max_completion_length=training.max_tokens,
         temperature=training.temperature,
         top_p=1.0,

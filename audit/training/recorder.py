@@ -166,23 +166,23 @@ class Recorder:
             **self._rows(r),
             "rewards": r.rewards,
             "advantages": r.advantages,
-            "correct_per_group": r.correct,
+            "correct_counts": r.correct,
             "zero_advantage_groups": _flat_groups(r, self.group_size),
-            "response_tokens": r.tokens,
+            "generated_tokens": sum(r.tokens),
             "truncated_responses": sum(r.truncated),
             "updates": [
                 {
                     "inner_update": inner,
                     "loss": u.loss,
                     "gradient_l2_norm": u.gradient_l2_norm,
-                    "response_audits": [self._audit(a, partial) for a in u.audits],
-                    "trainer_metrics": dict(sorted(u.metrics.items())),
+                    "response_audits": [self._audit(a, r, partial) for a in u.audits],
+                    "metrics": dict(sorted(u.metrics.items())),
                 }
                 for inner, u in enumerate(r.updates, start=1)
             ],
         }
 
-    def _audit(self, audit: ResponseAudit, partial: bool) -> dict[str, Any]:
+    def _audit(self, audit: ResponseAudit, r: Round, partial: bool) -> dict[str, Any]:
         place = {"sequence": audit.sequence} if partial else {}
         return {
             **place,
@@ -193,6 +193,8 @@ class Recorder:
             "lower_mean": audit.lower_mean,
             "upper_mean": audit.upper_mean,
             "max_abs_log_ratio": audit.max_abs_log_ratio,
+            "tokens": audit.tokens,
+            "truncated": r.truncated[audit.sequence],
         }
 
     def _summary(self, step: int, r: Round) -> dict[str, Any]:
