@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Run the command; 1 when a run failed or a selftest did."""
     _require_extra()
+    # transformers warns about its own use of its own old names.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     if options.workers < 1:
         raise UsageError("--workers must be 1 or more")
     if options.selftest:

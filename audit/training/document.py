@@ -7,7 +7,6 @@ import json
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from audit import __version__
 from audit.training.arms import changed_fields
 
 if TYPE_CHECKING:
@@ -69,7 +68,6 @@ def results_document(
         "provenance": {
             "dataset_fingerprint": fingerprint(bench.partition.dataset),
             "study_sha256": study.source_sha256,
-            "written_by": f"recipe-audit {__version__}",
         },
         **({"verified": dict(study.verified)} if study.verified else {}),
         **({"limitations": list(study.limitations)} if study.limitations else {}),
@@ -121,7 +119,7 @@ def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
             "completed_seeds": len(finished),
             "rollout_groups_per_seed": [r["sampling"]["tasks_attempted"] for r in finished],
             "actual_gradient_steps": [
-                sum(len(step["updates"]) for step in r["training"]) for r in finished
+                r["telemetry"]["clip_activity"]["updates"] for r in finished
             ],
             # Groups without variance stay in the batch, so none is rejected.
             "rejected_zero_advantage_groups": [0 for _ in finished],

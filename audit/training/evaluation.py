@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Outcome:
                 "max_tokens": condition.max_tokens,
                 "seed": condition.seed,
                 "batch_size": condition.batch_size,
-                "engine": "transformers",
+                "engine": f"transformers {version('transformers')}",
                 "dtype": condition.dtype,
                 "prompt_sha256": self.prompt_sha256,
             },

@@ -1,9 +1,9 @@
 """Turn what a trainer saw into the ``training`` records of a results file. No torch.
 
 Three levels. ``full`` keeps every response of every update. ``sparse`` keeps the first and last
-rounds in full and sums up the others. ``summary`` sums up all of them: token counts instead of
-per-response lists, floats to six significant digits, and the rewards and rows of step 1 alone
-(they show that two arms started alike).
+rounds response by response, of all groups or of the first few, and sums up the others.
+``summary`` sums up all of them: a few metrics to six significant digits, and the rewards and rows
+of step 1 alone (they show that two arms started alike).
 """
 
 from __future__ import annotations
@@ -17,6 +17,16 @@ Level = Literal["full", "sparse", "summary"]
 
 LEVELS: tuple[Level, ...] = ("full", "sparse", "summary")
 _DIGITS = 6
+_SUMMARY_METRICS = (
+    "audit/clip_fraction",
+    "audit/max_abs_log_ratio",
+    "audit/upper_mean",
+    "clip_ratio/region_mean",
+    "completions/clipped_ratio",
+    "completions/mean_length",
+    "entropy",
+    "reward",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +81,22 @@ class Recorder:
     level : {"full", "sparse", "summary"}
     group_size : int
         Responses in a group.
+    every : int
+        Below level ``full``, keep one round in so many, and the first and the last.
     edge_rounds : int
-        At level ``sparse``, how many rounds at each end are kept in full.
+        At level ``sparse``, how many rounds at each end are kept response by response.
+    audited_groups : int
+        At level ``sparse``, of how many groups of such a round the responses are audited; 0 stands
+        for all.
     """
 
     level: Level
     group_size: int
     geometry: str
     topology: str
-    edge_rounds: int = 2
+    every: int = 1
+    edge_rounds: int = 1
+    audited_groups: int = 0
     rounds: list[Round] = field(default_factory=list)
     last_completions: list[str] = field(default_factory=list)
     last_rewards: list[float] = field(default_factory=list)
@@ -135,14 +152,15 @@ class Recorder:
         return sum(_flat_groups(r, self.group_size) for r in self.rounds)
 
     @property
-    def gradient_was_nonzero(self) -> bool:
-        """Whether any update had a gradient."""
-        return any(u.gradient_l2_norm > 0 for r in self.rounds for u in r.updates)
+    def updates(self) -> int:
+        """Optimizer steps made."""
+        return sum(len(r.updates) for r in self.rounds)
 
     def clip_activity(self) -> dict[str, int]:
         """Updates after the first of their round, how many of them clipped, and tokens in them."""
         later = [u for r in self.rounds for u in r.updates[1:]]
         return {
+            "updates": self.updates,
             "updates_after_the_first": len(later),
             "updates_that_clipped": sum(any(a.clipped_tokens for a in u.audits) for u in later),
             "tokens": sum(a.tokens for u in later for a in u.audits),
@@ -154,13 +172,21 @@ class Recorder:
         """The ``training`` list of a run, one entry a round, steps counted from 1."""
         last = len(self.rounds)
         edge = {"full": last, "sparse": self.edge_rounds, "summary": 0}[self.level]
-        return [
-            self._full(step, r) if step <= edge or step > last - edge else self._summary(step, r)
-            for step, r in enumerate(self.rounds, start=1)
-        ]
+        every = 1 if self.level == "full" else self.every
+        kept = []
+        for step, r in enumerate(self.rounds, start=1):
+            if step <= edge or step > last - edge:
+                kept.append(self._full(step, r))
+            elif step in (1, last) or step % every == 0:
+                kept.append(self._summary(step, r))
+        return kept
 
     def _full(self, step: int, r: Round) -> dict[str, Any]:
-        partial = any(len(u.audits) < len(r.rewards) for u in r.updates)
+        limit = len(r.rewards)
+        if self.level == "sparse" and self.audited_groups:
+            limit = min(limit, self.audited_groups * self.group_size)
+        audited = [[a for a in u.audits if a.sequence < limit] for u in r.updates]
+        partial = any(len(audits) < len(r.rewards) for audits in audited)
         return {
             "step": step,
             **self._rows(r),
@@ -168,17 +194,15 @@ class Recorder:
             "advantages": r.advantages,
             "correct_counts": r.correct,
             "zero_advantage_groups": _flat_groups(r, self.group_size),
-            "generated_tokens": sum(r.tokens),
-            "truncated_responses": sum(r.truncated),
             "updates": [
                 {
                     "inner_update": inner,
                     "loss": u.loss,
                     "gradient_l2_norm": u.gradient_l2_norm,
-                    "response_audits": [self._audit(a, r, partial) for a in u.audits],
-                    "metrics": dict(sorted(u.metrics.items())),
+                    "response_audits": [self._audit(a, r, partial) for a in audits],
+                    "metrics": _metrics(u),
                 }
-                for inner, u in enumerate(r.updates, start=1)
+                for inner, (u, audits) in enumerate(zip(r.updates, audited, strict=True), start=1)
             ],
         }
 
@@ -199,28 +223,20 @@ class Recorder:
 
     def _summary(self, step: int, r: Round) -> dict[str, Any]:
         start = {**self._rows(r), "rewards": r.rewards} if step == 1 else {}
-        audits = r.updates[0].audits if r.updates else ()
-        trained = max(1, sum(a.tokens for a in audits))
         return {
             "step": step,
             **start,
-            "mean_reward": _short(math.fsum(r.rewards) / len(r.rewards)),
             "zero_advantage_groups": _flat_groups(r, self.group_size),
-            "generated_tokens": sum(r.tokens),
-            "truncated_responses": sum(r.truncated),
-            "lower_mean": _short(math.fsum(a.lower_mean * a.tokens for a in audits) / trained),
-            "upper_mean": _short(math.fsum(a.upper_mean * a.tokens for a in audits) / trained),
             "updates": [
                 {
                     "inner_update": inner,
                     "loss": _short(u.loss),
                     "gradient_l2_norm": _short(u.gradient_l2_norm),
-                    "tokens": sum(a.tokens for a in u.audits),
-                    "clipped_tokens": sum(a.clipped_tokens for a in u.audits),
-                    "gated_clipped_tokens": sum(a.gated_clipped_tokens for a in u.audits),
-                    "max_abs_log_ratio": _short(
-                        max((a.max_abs_log_ratio for a in u.audits), default=0.0)
-                    ),
+                    "metrics": {
+                        name: _short(value)
+                        for name, value in _metrics(u).items()
+                        if name in _SUMMARY_METRICS
+                    },
                 }
                 for inner, u in enumerate(r.updates, start=1)
             ],
@@ -232,6 +248,18 @@ class Recorder:
         if len(r.rows) == 1:
             return {"training_row": r.rows[0]}
         return {"training_rows": r.rows}
+
+
+def _metrics(update: Update) -> dict[str, float]:
+    """The trainer's metrics, and the token means and maximum of the audits beside them."""
+    tokens = max(1, sum(a.tokens for a in update.audits))
+    ours = {
+        "audit/clip_fraction": sum(a.clipped_tokens for a in update.audits) / tokens,
+        "audit/lower_mean": math.fsum(a.lower_mean * a.tokens for a in update.audits) / tokens,
+        "audit/upper_mean": math.fsum(a.upper_mean * a.tokens for a in update.audits) / tokens,
+        "audit/max_abs_log_ratio": max((a.max_abs_log_ratio for a in update.audits), default=0.0),
+    }
+    return dict(sorted({**update.metrics, **ours}.items()))
 
 
 def _flat_groups(r: Round, group_size: int) -> int:

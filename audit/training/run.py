@@ -66,7 +66,7 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
     return {
         "run": repeat + 1,
         "evaluation": outcome.block(bench.task.benchmark, "validation", 0),
-        **outcome.metrics(),
+        **{k: v for k, v in outcome.metrics().items() if not k.startswith("pass_at")},
     }
 
 
@@ -144,7 +144,7 @@ class _Run:
         from audit.training.rewards import ScoreReward
         from audit.training.trainer import AuditedGRPOTrainer
 
-        region = trust_region(self.arm)
+        region, telemetry = trust_region(self.arm), self.bench.study.telemetry
         items = self.bench.partition.train
         rows = [{"prompt": i.prompt, "answer": i.answer, "row": i.row} for i in items]
         trainer = AuditedGRPOTrainer(
@@ -159,10 +159,13 @@ class _Run:
             ),
             trust_region=region,
             recorder=Recorder(
-                self.bench.study.telemetry.level,
+                telemetry.level,
                 self.training.group_size,
                 region.geometry,
                 region.topology,
+                telemetry.every,
+                telemetry.edge_rounds,
+                telemetry.audited_groups,
             ),
             advantage=self.training.advantage,
             allow_unreachable_clip=self.training.allow_unreachable_clip,
@@ -201,12 +204,11 @@ class _Run:
         recorder = self.recorder
         if recorder is None:
             return {}
-        zero = recorder.zero_advantage_groups
         return {
             "telemetry": self._telemetry(recorder),
             "training": recorder.training(),
             "sampling": {
-                "zero_advantage_groups": zero,
+                "zero_advantage_groups": recorder.zero_advantage_groups,
                 "tasks_attempted": recorder.groups,
                 "generated_training_tokens_including_rejected_groups": recorder.generated_tokens,
             },
@@ -217,6 +219,7 @@ class _Run:
         population = self.training.advantage == "population"
         return {
             "level": recorder.level,
+            "every": recorder.every,
             "groups_per_step": self.training.prompts_per_round,
             "responses_per_group": self.training.group_size,
             "advantage": {
@@ -295,6 +298,8 @@ def _settle(study: Study) -> None:
     if torch.get_num_threads() != study.training.threads:
         torch.set_num_threads(study.training.threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
+    # Filling fresh memory with NaN makes no result reproducible, and each update three times slower.
+    torch.utils.deterministic.fill_uninitialized_memory = False
     transformers.utils.logging.set_verbosity_error()
 
 

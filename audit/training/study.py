@@ -68,7 +68,7 @@ def pieces(bench: Bench) -> list[Piece]:
     ]
     training = {
         "training": asdict(study.training),
-        "level": study.telemetry.level,
+        "telemetry": asdict(study.telemetry),
         "cost": asdict(study.cost) if study.cost else None,
     }
     runs = [

@@ -98,9 +98,17 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """``[telemetry]``: how much of the training is written down."""
+    """``[telemetry]``: how much of the training is written down.
 
-    level: Level = "summary"
+    Below level full only every ``every``-th round is kept, and the first and the last. At level
+    sparse ``edge_rounds`` rounds at each end are kept response by response, with audits of the
+    first ``audited_groups`` groups (0: of all).
+    """
+
+    level: Level = "sparse"
+    every: int = 1
+    edge_rounds: int = 1
+    audited_groups: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +293,7 @@ class _Reader:
             self.fail(f"{where}.name", "the table's key is the name")
         arm: Arm = self.record(Arm, {"name": name, **table}, where)
         wanted = _CLIP_KEYS[arm.clip]
-        for key in {k for keys in _CLIP_KEYS.values() for k in keys}:
+        for key in dict.fromkeys(k for keys in _CLIP_KEYS.values() for k in keys):
             given = getattr(arm, key) is not None
             if given and key not in wanted:
                 self.fail(f"{where}.{key}", f"means nothing with clip {arm.clip!r}")
@@ -295,7 +303,8 @@ class _Reader:
 
     def _numbers(self, study: Study) -> None:
         training, evaluation = study.training, study.evaluation
-        for where, record in (("training", training), ("evaluation", evaluation)):
+        sections = {"training": training, "evaluation": evaluation, "telemetry": study.telemetry}
+        for where, record in sections.items():
             for f in fields(record):
                 value = getattr(record, f.name)
                 if f.name in _MAY_BE_ZERO or not isinstance(value, int | float):
@@ -311,4 +320,6 @@ class _Reader:
 
 
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-_MAY_BE_ZERO = ("warmup_updates", "beta", "lora_rank", "seed", "max_grad_norm", "temperature")
+_MAY_BE_ZERO = (
+    "audited_groups",
+    "warmup_updates", "beta", "lora_rank", "seed", "max_grad_norm", "temperature")

@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# First calls load torch and scipy, which takes longer than any deadline meant for the code.
+settings.register_profile("training", deadline=None)
+settings.load_profile("training")
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 

@@ -99,7 +99,6 @@ class Addition:
         return {
             "public_id": f"generated:{self.benchmark}-qwen2-{self.hidden_size}x{self.layers}",
             "revision": self._fingerprint(),
-            "parameters": sum(p.numel() for p in model.parameters()),
             "parameters_sha256": parameters_sha256(model),
         }
 

@@ -102,7 +102,6 @@ class Gsm8k:
             # A folder's place on a machine identifies nothing; its name and hashes do.
             "public_id": Path(self.model).name if local else self.model,
             "revision": revision,
-            "parameters": sum(p.numel() for p in model.parameters()),
             "parameters_sha256": parameters_sha256(model),
             **({"file_sha256": _folder_sha256(Path(self.model))} if local else {}),
         }
