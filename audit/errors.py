@@ -51,6 +51,10 @@ class InputError(AuditError):
     """A file that cannot be read as what it should be: exit status 2."""
 
 
+class NotResultsError(InputError):
+    """JSON that is no results file: it has no ``schema_version``."""
+
+
 class UsageError(AuditError):
     """A command line, policy or claim that cannot be carried out: exit status 2."""
 

@@ -2,14 +2,19 @@
 
 A wheel carries them inside the package (hatchling ``force-include``); an editable install or a
 checkout has them one level up. The package is asked first, then the checkout, and the checkout
-only when its ``pyproject.toml`` shows that it is one.
+only when its ``pyproject.toml`` shows that it is one. ``importlib.resources`` is slow to load, so
+it is asked last, for a package inside a zip.
 """
 
 from __future__ import annotations
 
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+_PACKAGE = Path(__file__).resolve().parent
 
 
 def resource(name: str) -> Traversable:
@@ -25,11 +30,16 @@ def resource(name: str) -> Traversable:
     FileNotFoundError
         When the installation lacks it.
     """
-    inside = files("audit").joinpath(*name.split("/"))
-    if inside.is_file() or inside.is_dir():
+    parts = name.split("/")
+    inside = _PACKAGE.joinpath(*parts)
+    if inside.exists():
         return inside
-    checkout = Path(__file__).resolve().parent.parent
-    beside = checkout.joinpath(*name.split("/"))
-    if (checkout / "pyproject.toml").is_file() and beside.exists():
+    beside = _PACKAGE.parent.joinpath(*parts)
+    if (_PACKAGE.parent / "pyproject.toml").is_file() and beside.exists():
         return beside
+    from importlib.resources import files
+
+    zipped = files("audit").joinpath(*parts)
+    if zipped.is_file() or zipped.is_dir():
+        return zipped
     raise FileNotFoundError(f"{name} is missing from this installation of audit")

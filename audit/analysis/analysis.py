@@ -1,0 +1,123 @@
+"""The statistics of a results file, gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from audit.analysis.arms import ArmRates, arm_rates
+from audit.analysis.claiming import ClaimResult, judge, without_direction
+from audit.analysis.comparisons import Comparison, compare
+from audit.analysis.floors import Floor, NotMeasured
+from audit.analysis.measures import Measure, measures
+from audit.analysis.rounds import RoundPair, Uncompared, round_pairs
+from audit.analysis.settings import settings_for
+from audit.analysis.study import Study
+from audit.claims import BASE, Claim, claims_of
+from audit.policy import Policy
+from audit.results import Results
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything the statistics say about one results file.
+
+    Attributes
+    ----------
+    measures : tuple of Measure
+        Metrics and benchmarks the runs were measured by.
+    comparisons : tuple of Comparison
+        Claimed ones first, then the top arm against its controls, then arms against the base.
+    claims : tuple of ClaimResult
+        Those of the file, then those of the caller.
+    rounds : tuple of RoundPair
+        Rounds that repeat each other.
+    rounds_uncompared : tuple of Uncompared
+    """
+
+    measures: tuple[Measure, ...]
+    comparisons: tuple[Comparison, ...]
+    claims: tuple[ClaimResult, ...]
+    rounds: tuple[RoundPair, ...]
+    rounds_uncompared: tuple[Uncompared, ...]
+    study: Study = field(repr=False, compare=False)
+
+    @cached_property
+    def floors(self) -> tuple[tuple[Measure, Floor | NotMeasured], ...]:
+        """The noise floor of each measure, with the F test of the base's re-evaluations."""
+        return tuple((measure, self.study.floor(measure)) for measure in self.measures)
+
+    @cached_property
+    def arms(self) -> tuple[ArmRates, ...]:
+        """Every arm's pass@1 and pass@k with intervals, the base's last."""
+        names = [arm.name for arm in self.study.results.arms]
+        return tuple(
+            arm_rates(self.study, name, measure)
+            for measure in self.measures
+            for name in (*names, BASE)
+            if self.study.side(name, measure).runs
+        )
+
+    @property
+    def refused_claims(self) -> tuple[ClaimResult, ...]:
+        """The claims that do not stand."""
+        return tuple(claim for claim in self.claims if not claim.stands)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as JSON values, unrounded, in a stable order."""
+        from audit.analysis.document import analysis_document
+
+        return analysis_document(self)
+
+
+def analyse(
+    results: Results, *, policy: Policy | None = None, claims: Iterable[Claim] = ()
+) -> Analysis:
+    """Compute the statistics of a results file.
+
+    Parameters
+    ----------
+    results : Results
+        From :func:`audit.load`.
+    policy : Policy, optional
+        Level, margin, target and minimum seeds; the built-in defaults when left out.
+    claims : iterable of Claim
+        Claims to judge beside those of the file, in one family.
+    """
+    study = Study(results, policy or Policy())
+    judged = judge(study, (*claims_of(results), *claims))
+    found = measures(results)
+    compared = {
+        without_direction(c.comparison): c.comparison for c in judged if c.comparison is not None
+    }
+    claimed = tuple(compared.values())
+    pairs, uncompared = round_pairs(results)
+    return Analysis(
+        measures=found,
+        comparisons=claimed + tuple(_unclaimed(study, found, claimed)),
+        claims=judged,
+        rounds=pairs,
+        rounds_uncompared=uncompared,
+        study=study,
+    )
+
+
+def _unclaimed(
+    study: Study, found: tuple[Measure, ...], claimed: tuple[Comparison, ...]
+) -> Iterable[Comparison]:
+    covered = {(c.measure, c.arm, c.against) for c in claimed}
+    settings = settings_for(study.policy)
+    opponents = [arm.name for arm in study.opponents()]
+    top = study.results.method
+    wanted = [(measure, top, other) for measure in found for other in opponents]
+    wanted += [
+        (measure, name, BASE)
+        for measure in found
+        if study.side(BASE, measure).runs
+        for name in (top, *opponents)
+    ]
+    for measure, arm, against in wanted:
+        if (measure, arm, against) not in covered:
+            yield compare(study, measure, arm, against, settings)

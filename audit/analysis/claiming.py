@@ -1,0 +1,271 @@
+"""Whether each claim stands on its verdict, and if not why and what would settle it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from audit.analysis.comparisons import Comparison, compare
+from audit.analysis.design import MORE_TASKS, Design
+from audit.analysis.measures import Measure, find_measures
+from audit.analysis.settings import settings_for
+from audit.analysis.study import Study
+from audit.analysis.verdict import Refusal, Verdict
+from audit.claims import BASE, Claim
+
+_STANDS = "stands"
+_REMEDIES = {
+    "no-per-task-outcomes": "record task_ids, correct and samples of every run's evaluation",
+    "identical-runs": "train the copied runs anew, each with a seed of its own",
+    "duplicate-seed": "train the repeated seed anew with another one",
+    "incomplete": "evaluate every run on every task",
+    "few-tasks": "evaluate on at least 8 tasks; size is fine, 100 or more are better",
+    "uneven-clusters": "evaluate on clusters of about equal size",
+    "failed-runs": "repeat the failed runs, or set failed_runs = 'allow' and show them",
+    "seeds-not-listed": "list every launched seed with its outcome",
+    "no-denominator": "record examples, the number of answers scored, or outcomes per task",
+    "no-base-evaluations": "evaluate the untrained model at least 3 times on the same tasks",
+    "too-few-evaluations": "evaluate the untrained model at least 3 times on the same tasks",
+    "unknown-scale": "declare the metric's scale in the metrics block",
+    "not-measured": "evaluate both arms on the metric and benchmark the claim names",
+    "unknown-arm": "name an arm of the file",
+    "no-direction": "state direction as gain, loss or equivalent",
+    "ambiguous-benchmark": "name the benchmark in the claim",
+}
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim and what became of it.
+
+    Attributes
+    ----------
+    claim : Claim
+    stands : bool
+    slug : str
+        ``stands``, or why it does not.
+    reason : str
+        The same in one line.
+    verdict : Verdict
+        The word about the comparison the claim names.
+    comparison : Comparison or None
+        None where the file lacks the arm or the metric.
+    p_value : float
+        Of the claim alone; 1 where it is refused.
+    holm_p_value : float
+        Adjusted for all declared claims.
+    min_seeds : int
+        Training runs an arm the policy asks for.
+    """
+
+    claim: Claim
+    stands: bool
+    slug: str
+    reason: str
+    verdict: Verdict
+    comparison: Comparison | None
+    p_value: float
+    holm_p_value: float
+    min_seeds: int
+
+    @cached_property
+    def settles(self) -> str:
+        """What would settle the claim, in one line; empty where it stands."""
+        if self.stands:
+            return ""
+        if self.slug in _REMEDIES:
+            return _REMEDIES[self.slug]
+        if self.slug in ("one-seed", "too-few-seeds"):
+            return f"train at least {self.min_seeds} seeds in every arm"
+        if self.slug == "wrong-way":
+            return "nothing: the difference points the other way"
+        return self._more_runs()
+
+    def _more_runs(self) -> str:
+        comparison = self.comparison
+        if comparison is None or not isinstance(comparison.design, Design):
+            return "more training seeds"
+        effect = self.claim.target_effect or abs(comparison.delta or 0.0)
+        return needed_text(comparison, effect) or "a larger effect than the one seen"
+
+
+def needed_text(comparison: Comparison, effect: float) -> str | None:
+    """Return the seeds an arm that show an effect at 80% power, and with ten times the tasks."""
+    design = comparison.design
+    if not isinstance(design, Design) or not effect:
+        return None
+    unit = effect / (comparison.measure.span or 1.0)
+    here = design.seeds_for(unit)
+    wider_tasks = design.tasks * MORE_TASKS
+    wider = design.seeds_for(unit, wider_tasks)
+    if here is None and wider is None:
+        return None
+    now = "more than 1000 seeds an arm" if here is None else f"{here} seeds an arm"
+    if wider is None or (here is not None and wider >= here):
+        return now
+    return f"{now}, or {wider} seeds with {wider_tasks} tasks"
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    claim: Claim
+    comparison: Comparison | None
+    refusal: Refusal | None
+    p_value: float
+
+
+def judge(study: Study, claims: Sequence[Claim]) -> tuple[ClaimResult, ...]:
+    """Judge several claims together: Holm's correction runs over all of them.
+
+    A claim that is refused stays in the family with p = 1.
+    """
+    drafts = [_draft(study, claim) for claim in claims]
+    if not drafts:
+        return ()
+    if len(drafts) == 1:
+        adjusted = [drafts[0].p_value]
+    else:
+        from audit.stats import holm
+
+        adjusted = list(holm([draft.p_value for draft in drafts]).adjusted)
+    return tuple(
+        _result(draft, p_value, study.policy.min_seeds)
+        for draft, p_value in zip(drafts, adjusted, strict=True)
+    )
+
+
+def _result(draft: _Draft, holm_p_value: float, min_seeds: int) -> ClaimResult:
+    refusal, comparison = draft.refusal, draft.comparison
+    if refusal is None and comparison is not None:
+        alpha = 1 - comparison.settings.level
+        if not holm_p_value < alpha:
+            refusal = Refusal(
+                "not-after-holm",
+                f"p = {holm_p_value:.4g} after Holm's correction over the claims, "
+                f"not below {alpha:.3g}",
+            )
+    verdict = comparison.verdict if comparison is not None else _no_verdict(refusal)
+    return ClaimResult(
+        claim=draft.claim,
+        stands=refusal is None,
+        slug=_STANDS if refusal is None else refusal.reason,
+        reason=verdict.text if refusal is None else refusal.line,
+        verdict=verdict,
+        comparison=comparison,
+        p_value=draft.p_value,
+        holm_p_value=holm_p_value,
+        min_seeds=min_seeds,
+    )
+
+
+def _no_verdict(refusal: Refusal | None) -> Verdict:
+    known = refusal or Refusal("not-measured", "nothing to compare")
+    return Verdict("refused", known.reason, line=known.line)
+
+
+def _draft(study: Study, claim: Claim) -> _Draft:
+    found = _subject(study, claim)
+    if isinstance(found, Refusal):
+        return _Draft(claim, None, found, 1.0)
+    measure, arm, against = found
+    settings = settings_for(study.policy, claim)
+    comparison = compare(study, measure, arm, against, settings)
+    refusal = _refusal(claim, comparison, study.policy.min_seeds)
+    return _Draft(claim, comparison, refusal, 1.0 if refusal else _p_value(claim, comparison))
+
+
+def _subject(study: Study, claim: Claim) -> tuple[Measure, str, str] | Refusal:
+    results = study.results
+    if not claim.direction:
+        return Refusal("no-direction", "the claim states no direction")
+    names = [_arm_name(study, claim.arm), claim.against]
+    if claim.against != BASE:
+        names[1] = _arm_name(study, claim.against)
+    if None in names:
+        unknown = claim.arm if names[0] is None else claim.against
+        known = ", ".join(arm.name for arm in results.arms)
+        return Refusal("unknown-arm", f"no arm {unknown!r}; the file has {known}")
+    if names[0] == names[1]:
+        return Refusal("unknown-arm", f"{names[0]} is compared with itself")
+    found = find_measures(results, claim.metric, claim.benchmark)
+    where = f" on {claim.benchmark}" if claim.benchmark else ""
+    if not found:
+        return Refusal("not-measured", f"no run has {claim.metric}{where}")
+    if len(found) > 1:
+        seen = ", ".join(" ".join(filter(None, (m.benchmark, m.split))) or "unnamed" for m in found)
+        return Refusal("ambiguous-benchmark", f"{claim.metric} was measured on several: {seen}")
+    return found[0], str(names[0]), str(names[1])
+
+
+def _arm_name(study: Study, name: str) -> str | None:
+    arm = study.results.arm(name)
+    return None if arm is None else arm.name
+
+
+def _refusal(claim: Claim, comparison: Comparison, min_seeds: int) -> Refusal | None:
+    """Return why the comparison does not carry the claim, before Holm's correction."""
+    if comparison.refusal is not None:
+        return comparison.refusal
+    if comparison.kind == "scores" and comparison.settings.target == "tasks":
+        return Refusal(
+            "no-per-task-outcomes",
+            "the claim speaks of new tasks, and the file has one score a run "
+            f"({comparison.verdict.text})",
+        )
+    fewest = min(comparison.trained_runs)
+    if fewest < min_seeds:
+        return Refusal("too-few-seeds", f"{fewest} training runs an arm, {min_seeds} are needed")
+    if claim.direction == "equivalent":
+        return _not_equivalent(comparison)
+    return _not_different(claim, comparison)
+
+
+def _not_equivalent(comparison: Comparison) -> Refusal | None:
+    if comparison.verdict.detail == "equivalent":
+        return None
+    return Refusal("not-equivalent", f"the verdict is {comparison.verdict.text}")
+
+
+def _not_different(claim: Claim, comparison: Comparison) -> Refusal | None:
+    verdict, standing = comparison.verdict, comparison.standing
+    assert standing is not None  # a comparison that is not refused has numbers
+    about = standing.about(comparison.settings)
+    low, high = standing.improvement(about, comparison.settings.level)
+    claimed, ends = verdict.word == claim.direction, f"[{low:+.3f}, {high:+.3f}]"
+    better = (low + high) / 2
+    if not claimed and (better < 0) == (claim.direction == "gain") and better != 0:
+        return Refusal(
+            "wrong-way",
+            f"a {claim.direction} is claimed and the verdict is "
+            f"{verdict.text}: the difference points the wrong way, {ends}",
+        )
+    if not claimed:
+        return Refusal(
+            "interval-reaches-zero", f"the verdict is {verdict.text}: {ends} reaches zero"
+        )
+    if comparison.below_floor:
+        return Refusal(
+            "below-noise-floor",
+            f"{comparison.delta:+.4f} is below the noise floor of the evaluation, "
+            f"{comparison.floor_of_delta:.4f}",
+        )
+    nearest = low if claim.direction == "gain" else -high
+    if claim.exceeds and claim.margin is not None and not nearest > claim.margin:
+        return Refusal("within-margin", f"{ends} does not lie beyond {claim.margin:g}")
+    return None
+
+
+def _p_value(claim: Claim, comparison: Comparison) -> float:
+    about = comparison.settings.target
+    if claim.direction == "equivalent":
+        margin = comparison.settings.margin
+        return max(n.equivalence_p_value(about, margin) for n in comparison.numbers)
+    beyond = claim.margin if claim.exceeds and claim.margin is not None else 0.0
+    return max(n.p_value(about, claim.direction, beyond) for n in comparison.numbers)
+
+
+def without_direction(comparison: Comparison) -> object:
+    """Return what makes two comparisons the same for a reader: all but the claim's direction."""
+    terms = replace(comparison.settings, direction=None)
+    return comparison.measure, comparison.arm, comparison.against, terms

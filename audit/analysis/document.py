@@ -1,0 +1,270 @@
+"""An analysis as JSON values: floats unrounded, keys in a fixed order."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from audit.analysis.arms import ArmRates, Rate
+from audit.analysis.claiming import ClaimResult
+from audit.analysis.comparisons import Comparison
+from audit.analysis.design import Design
+from audit.analysis.floors import Floor, NotMeasured
+from audit.analysis.measures import Measure
+from audit.analysis.numbers import Interval
+from audit.analysis.rounds import RoundPair
+from audit.analysis.verdict import Verdict
+
+if TYPE_CHECKING:
+    from audit.analysis.analysis import Analysis
+
+
+def analysis_document(analysis: Analysis) -> dict[str, Any]:
+    """Return all figures of an analysis."""
+    return {
+        "comparisons": [comparison_document(c) for c in analysis.comparisons],
+        "claims": [claim_document(c) for c in analysis.claims],
+        "arms": [_arm(arm) for arm in analysis.arms],
+        "floors": [{**_measure(m), **floor_document(floor)} for m, floor in analysis.floors],
+        "rounds": [round_document(pair) for pair in analysis.rounds],
+        "rounds_not_compared": [asdict(entry) for entry in analysis.rounds_uncompared],
+    }
+
+
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
+    """Return one comparison's figures."""
+    settings = comparison.settings
+    return {
+        **_measure(comparison.measure),
+        "arm": comparison.arm,
+        "against": comparison.against,
+        "kind": comparison.kind,
+        "settings": {
+            "level": settings.level,
+            "margin": settings.margin,
+            "target_effect": settings.target_effect,
+            "target": settings.target,
+            "pairing": "seeds" if settings.paired else "none",
+        },
+        "seeds": dict(zip((comparison.arm, comparison.against), comparison.seeds, strict=True)),
+        "tasks": comparison.standing.tasks if comparison.standing else None,
+        "delta": comparison.delta,
+        "verdict": verdict_document(comparison.verdict),
+        "deciding": _or_reason(comparison.deciding),
+        "random_tasks": _both_levels(comparison, "tasks"),
+        "fixed_benchmark": _both_levels(comparison, "benchmark"),
+        "variance": _variance(comparison),
+        "floor": {**floor_document(comparison.floor), "of_delta": comparison.floor_of_delta},
+        "design": _design(comparison),
+        **_description(comparison),
+        "missing": _missing(comparison),
+        "without_errored": _without_errors(comparison),
+        "pass_at_k": _pass_at_k(comparison),
+    }
+
+
+def verdict_document(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict with its words."""
+    return {
+        "word": verdict.word,
+        "detail": verdict.detail,
+        "qualifiers": list(verdict.qualifiers),
+        "target": verdict.target,
+        "text": verdict.text,
+        "line": verdict.line,
+    }
+
+
+def claim_document(result: ClaimResult) -> dict[str, Any]:
+    """Return a claim and what became of it."""
+    claim = result.claim
+    return {
+        "id": claim.id,
+        "text": claim.text,
+        "pointer": claim.pointer,
+        "direction": claim.direction,
+        "metric": claim.metric,
+        "benchmark": claim.benchmark,
+        "arm": claim.arm,
+        "against": claim.against,
+        "margin": claim.margin,
+        "stands": result.stands,
+        "slug": result.slug,
+        "reason": result.reason,
+        "settles": result.settles,
+        "verdict": verdict_document(result.verdict),
+        "p_value": result.p_value,
+        "holm_p_value": result.holm_p_value,
+    }
+
+
+def floor_document(floor: Floor | NotMeasured) -> dict[str, Any]:
+    """Return a noise floor in the metric's units, or the reason there is none."""
+    if isinstance(floor, NotMeasured):
+        return {"value": None, "reason": floor.reason}
+    noise, span = floor.noise, floor.span
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * span
+
+    return {
+        "value": floor.value,
+        "reason": noise.reason,
+        "method": noise.method,
+        "source": floor.source,
+        "evaluations": noise.runs,
+        "run_std": scaled(noise.run_std),
+        "sampling_sd": scaled(noise.sampling_sd),
+        "printed_form": scaled(noise.printed),
+        "t_form": scaled(noise.t_form),
+        "bernoulli_bound": scaled(noise.bernoulli_bound),
+        "f_statistic": noise.f_statistic,
+        "f_p_value": noise.f_p_value,
+        "level": noise.level,
+    }
+
+
+def round_document(pair: RoundPair) -> dict[str, Any]:
+    """Return the agreement of two rounds."""
+    found = pair.replication
+    return {
+        "original": pair.original,
+        "repeat": pair.repeat,
+        "pointer": pair.pointer,
+        "deltas": list(pair.deltas),
+        "swing": pair.swing,
+        "z": found.z,
+        "q": found.q,
+        "p_value": found.p_value,
+        "conflict": pair.conflict,
+        "omega": found.omega,
+        "omega_interval": list(found.omega_interval),
+        "per_arm_sd": found.per_arm_sd,
+        "per_arm_sd_interval": list(found.per_arm_interval),
+        "level": found.level,
+    }
+
+
+def _measure(measure: Measure) -> dict[str, Any]:
+    return {
+        "metric": measure.name,
+        "benchmark": measure.benchmark,
+        "split": measure.split,
+        "higher_is_better": measure.higher_is_better,
+    }
+
+
+def _or_reason(interval: Interval | NotMeasured | None) -> dict[str, Any] | None:
+    return None if interval is None else asdict(interval)
+
+
+def _both_levels(comparison: Comparison, about: str) -> dict[str, Any]:
+    narrow = comparison.settings.equivalence_level
+    return {
+        "declared": _or_reason(comparison.interval(about)),
+        "equivalence": _or_reason(comparison.interval(about, narrow)),
+    }
+
+
+def _variance(comparison: Comparison) -> dict[str, Any] | None:
+    """Return the components, on a scale of [0, 1]."""
+    if comparison.standing is None:
+        return None
+    result = comparison.standing.result
+    control = getattr(result, "control", None)
+    return {
+        comparison.arm: asdict(result.treatment),
+        comparison.against: None if control is None else asdict(control),
+        "task_variance_of_delta": getattr(result, "x", None),
+        "df_if_equal": getattr(result, "df_eq", None),
+        "base_evaluation_variance": getattr(result, "w2", None),
+    }
+
+
+def _design(comparison: Comparison) -> dict[str, Any]:
+    design = comparison.design
+    if not isinstance(design, Design):
+        return {"reason": design.reason}
+    span = comparison.measure.span or 1.0
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * span
+
+    spread, effect = design.spread, abs(comparison.delta or 0.0)
+    return {
+        "seed_sd": scaled(spread.sd),
+        "seed_sd_interval": [spread.low * span, spread.high * span],
+        "seed_sd_limits": [limit * span for limit in design.spread_limits],
+        "smallest_effect": scaled(design.smallest_effect),
+        "smallest_effect_at_estimate": scaled(design.smallest_effect_at_estimate),
+        "power_for_target_effect": design.power(comparison.settings.target_effect / span),
+        "seeds_for_delta": design.seeds_for(effect / span) if effect else None,
+        "seeds_for_target_effect": design.seeds_for(comparison.settings.target_effect / span),
+    }
+
+
+def _description(comparison: Comparison) -> dict[str, Any]:
+    found = comparison.description
+    return {
+        "scores": {arm: [asdict(run) for run in runs] for arm, runs in found.scores.items()},
+        "pairs": [asdict(pair) for pair in found.pairs],
+        "unpaired": [asdict(run) for run in found.unpaired],
+        "seed_correlation": found.correlation,
+        "paired_t": None if found.paired_t is None else asdict(found.paired_t),
+        "one_seed_interval": _or_reason(found.one_seed),
+        "tipping_sd": found.tipping_sd,
+        "collapse_bound": found.collapse_bound,
+    }
+
+
+def _missing(comparison: Comparison) -> dict[str, Any] | None:
+    aligned = comparison.aligned
+    if aligned is None or not aligned.missing:
+        return None
+    return {
+        "share": aligned.missing_share,
+        "tasks": [asdict(cell) for cell in aligned.missing],
+        "ways": [
+            {
+                "missing": numbers.missing,
+                "delta": numbers.delta,
+                "word": numbers.outcome(comparison.settings).word,
+                "detail": numbers.outcome(comparison.settings).detail,
+            }
+            for numbers in comparison.numbers
+        ],
+    }
+
+
+def _without_errors(comparison: Comparison) -> dict[str, Any] | None:
+    numbers = comparison.without_errors
+    if numbers is None:
+        return None
+    found = numbers.outcome(comparison.settings)
+    return {"delta": numbers.delta, "word": found.word, "detail": found.detail}
+
+
+def _pass_at_k(comparison: Comparison) -> dict[str, Any] | None:
+    other = comparison.pass_at_k
+    if other is None:
+        return None
+    return {
+        "metric": other.metric,
+        "delta": other.delta,
+        "verdict": verdict_document(other.verdict),
+        "random_tasks": _or_reason(other.interval("tasks")),
+        "fixed_benchmark": _or_reason(other.interval("benchmark")),
+    }
+
+
+def _arm(arm: ArmRates) -> dict[str, Any]:
+    return {
+        "arm": arm.arm,
+        **_measure(arm.measure),
+        "rate": _rate(arm.rate),
+        "at_k": _rate(arm.at_k),
+    }
+
+
+def _rate(rate: Rate | NotMeasured) -> dict[str, Any]:
+    return asdict(rate)

@@ -1,0 +1,115 @@
+"""Noise floor of the evaluation, from re-evaluations of the untrained model or a printed figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from audit.analysis.measures import Measure, Side, base_side
+from audit.analysis.tables import align
+from audit.results import DEFAULT_METRIC, Results
+
+if TYPE_CHECKING:
+    from audit.stats import NoiseFloor
+
+
+@dataclass(frozen=True, slots=True)
+class NotMeasured:
+    """What could not be computed, with the reason; false in a condition."""
+
+    reason: str
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A noise floor and where it comes from.
+
+    ``source`` is ``base_evaluations``, ``baseline`` (the runs' own blocks) or ``reported`` (a
+    printed standard deviation). ``span`` is the width of the metric's scale, by which the
+    figures of ``noise`` are multiplied.
+    """
+
+    noise: NoiseFloor
+    source: str
+    span: float = 1.0
+
+    @property
+    def value(self) -> float | None:
+        """Largest difference of two single evaluations that is noise; None with a reason."""
+        return None if self.noise.value is None else self.noise.value * self.span
+
+    def between(self, runs_control: int, runs_treatment: int) -> float | None:
+        """Return the floor of a difference of means over so many runs."""
+        value = self.noise.for_seeds(runs_control, runs_treatment)
+        return None if value is None else value * self.span
+
+    @property
+    def text(self) -> str:
+        """The floor, or why there is none, in words."""
+        if self.value is not None:
+            return f"{self.value:.4f}"
+        runs = self.noise.runs
+        return {
+            "deterministic-eval": f"unknown: {_spelled(runs)} identical base evaluations",
+            "no-variation-seen": f"unknown: no variation in {_spelled(runs)} base evaluations",
+        }.get(self.noise.reason or "", f"unknown: {_spelled(runs)} base evaluation(s) only")
+
+
+def _spelled(number: int) -> str:
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+    return words[number] if number < len(words) else str(number)
+
+
+def floor_of(results: Results, measure: Measure, level: float) -> Floor | NotMeasured:
+    """Return the noise floor of one measure."""
+    from audit.stats import floor_from_run_std, noise_floor
+
+    base = base_side(results, measure)
+    if base.runs:
+        source = "base_evaluations" if results.items("base_evaluations") else "baseline"
+        greedy = _deterministic(base)
+        if base.per_task:
+            entries = base.entries()
+            aligned = align(entries, entries[:1])
+            if isinstance(aligned, str):
+                return NotMeasured(f"re-evaluations of the base: {aligned}")
+            table = aligned.complete().control
+            if not table.counts[0]:
+                return NotMeasured("re-evaluations of the base share no task")
+            floor = noise_floor(
+                table.counts, samples=table.drawn, deterministic=greedy, level=level
+            )
+            return Floor(floor, source, measure.span or 1.0)
+        means = [run.score for run in base.runs if run.score is not None]
+        if len(means) > 1 and measure.span == 1:
+            floor = noise_floor(
+                run_means=means,
+                tasks=base.runs[0].answers,
+                deterministic=greedy,
+                level=level,
+            )
+            return Floor(floor, source)
+    printed, runs = _printed_std(results)
+    if printed is not None and runs >= 2 and measure.metric in (DEFAULT_METRIC, "pass@1"):
+        return Floor(floor_from_run_std(printed, runs, level=level), "reported")
+    return NotMeasured("no re-evaluation of the untrained model")
+
+
+def _deterministic(base: Side) -> bool:
+    """Whether decoding was greedy, or the outputs have the same lengths every time."""
+    outcomes = [run.outcomes for run in base.runs if run.outcomes is not None]
+    if outcomes and all(seen.greedy for seen in outcomes):
+        return True
+    tokens = [run.tokens for run in base.runs]
+    if len(tokens) > 1 and tokens[0] is not None and len(set(tokens)) == 1:
+        return True
+    lengths = [seen.lengths for seen in outcomes]
+    return len(lengths) > 1 and lengths[0] is not None and all(x == lengths[0] for x in lengths)
+
+
+def _printed_std(results: Results) -> tuple[float | None, int]:
+    reported = results.block("reported")
+    return reported.get("run_std"), int(reported.get("run_std_runs") or 0)

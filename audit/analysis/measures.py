@@ -1,0 +1,299 @@
+"""Which metrics on which benchmarks a results file holds, and each run's figures of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from audit.analysis.outcomes import TaskOutcomes, task_outcomes
+from audit.claims import BASE
+from audit.results import DEFAULT_METRIC, Arm, Evaluation, Results, Run
+
+_PASS_AT = re.compile(r"pass@([1-9][0-9]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A metric on a benchmark.
+
+    ``attempts`` is the k of pass@k where that is computed from counts, else None; ``low``,
+    ``high`` and ``higher_is_better`` say how to read the metric's values.
+    """
+
+    metric: str
+    benchmark: str | None = None
+    split: str | None = None
+    attempts: int | None = None
+    low: float | None = 0.0
+    high: float | None = 1.0
+    higher_is_better: bool = True
+
+    @property
+    def name(self) -> str:
+        """What people call it: ``accuracy``, or ``pass@4`` where computed."""
+        return self.metric if self.attempts is None else f"pass@{self.attempts}"
+
+    @property
+    def span(self) -> float | None:
+        """Width of the metric's scale; None where it has no bounds."""
+        if self.low is None or self.high is None or self.high <= self.low:
+            return None
+        return self.high - self.low
+
+    def fits(self, evaluation: Evaluation) -> bool:
+        """Whether an evaluation is of this metric, benchmark and split."""
+        return (
+            evaluation.metric == self.metric
+            and evaluation.benchmark == self.benchmark
+            and evaluation.document.get("split") == self.split
+        )
+
+
+def measures(results: Results) -> tuple[Measure, ...]:
+    """Return what the runs of a file were measured by, accuracy first, then by name."""
+    found: dict[tuple[str, str | None, str | None], None] = {}
+    evaluated = [e for run in results.runs for e in run.evaluations]
+    for evaluation in evaluated:
+        split = evaluation.document.get("split")
+        found[(evaluation.metric, evaluation.benchmark, split)] = None
+    per_task = {metric for metric, _, _ in found}
+    declared = {DEFAULT_METRIC, *results.block("metrics")}
+    for metric in declared - per_task:
+        if any(_number(run.metrics.get(metric)) is not None for run in results.runs):
+            found[(metric, None, None)] = None
+    ordered = sorted(found, key=lambda k: (k[0] != DEFAULT_METRIC, k[0], k[1] or "", k[2] or ""))
+    return tuple(_measure(results, *key) for key in ordered)
+
+
+def find_measures(results: Results, metric: str, benchmark: str | None) -> tuple[Measure, ...]:
+    """Return the measures a claim's words may mean; ``pass@k`` is found in counts of answers."""
+    known = measures(results)
+    named = [m for m in known if m.metric == metric]
+    attempts = _PASS_AT.fullmatch(metric)
+    if not named and attempts:
+        named = [
+            pass_at(m, int(attempts[1])) for m in known if m.metric in (DEFAULT_METRIC, "pass@1")
+        ]
+    if benchmark is not None:
+        named = [m for m in named if m.benchmark == benchmark]
+    return tuple(named)
+
+
+def pass_at(measure: Measure, attempts: int) -> Measure:
+    """Return the measure pass@k of the answers that another measure counts."""
+    return measure if attempts == 1 else replace(measure, attempts=attempts)
+
+
+def _measure(results: Results, metric: str, benchmark: str | None, split: str | None) -> Measure:
+    described = results.block("metrics").get(metric)
+    low: float | None = 0.0
+    high: float | None = 1.0
+    higher = True
+    if isinstance(described, dict) and metric != DEFAULT_METRIC:
+        low, high = described.get("scale") or (0.0, 1.0)
+        higher = described.get("higher_is_better", True)
+    return Measure(metric, benchmark, split, None, low, high, higher)
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """One finished run, or one evaluation of the base, as one measure saw it.
+
+    ``outcomes`` are per task; without them ``recorded`` is the one score the file has, and
+    ``examples`` the answers that were scored for it.
+    """
+
+    label: str
+    seed: int | None
+    run: Run | None
+    measure: Measure
+    outcomes: TaskOutcomes | None = None
+    recorded: float | None = None
+    examples: int | None = None
+    tokens: int | None = None
+    fault: str | None = None
+
+    @property
+    def answers(self) -> int | None:
+        """Number of answers behind the score: tasks times answers a task; None where unknown."""
+        return self.examples if self.outcomes is None else sum(self.outcomes.samples)
+
+    @cached_property
+    def score(self) -> Fraction | None:
+        """The run's exact mean score in the metric's units, from the outcomes where it has any."""
+        if self.outcomes is None:
+            return None if self.recorded is None else Fraction(repr(self.recorded))
+        if self.measure.span is None or (self.measure.span == 1 and self.measure.low == 0):
+            return self.outcomes.mean
+        low = Fraction(repr(self.measure.low))
+        return low + self.outcomes.mean * Fraction(repr(self.measure.span))
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The runs of one arm that a measure covers, and those it does not.
+
+    ``runs`` are sorted by seed, unlabelled ones last; ``lost`` did not finish; ``unmeasured``
+    finished and have no figure; ``unlisted`` were launched and are not in the file.
+    """
+
+    name: str
+    runs: tuple[MeasuredRun, ...]
+    lost: tuple[Run, ...] = ()
+    unmeasured: tuple[Run, ...] = ()
+    unlisted: tuple[int, ...] = ()
+
+    @property
+    def per_task(self) -> bool:
+        """Whether every run has outcomes per task."""
+        return bool(self.runs) and all(run.outcomes is not None for run in self.runs)
+
+    def at_seeds(self, seeds: set[int | None]) -> Side:
+        """Return the side with the runs at these seeds only."""
+        return replace(self, runs=tuple(run for run in self.runs if run.seed in seeds))
+
+    def entries(self) -> list[tuple[str, str, TaskOutcomes]]:
+        """Return (arm, run, outcomes) of every run that has outcomes per task."""
+        return [
+            (self.name, run.label, run.outcomes) for run in self.runs if run.outcomes is not None
+        ]
+
+
+def arm_side(results: Results, arm: Arm, measure: Measure) -> Side:
+    """Return one arm's runs as a measure saw them."""
+    measured, unmeasured = [], []
+    for run in arm.finished:
+        seen = _measured(run, measure)
+        if seen is None:
+            unmeasured.append(run)
+        else:
+            measured.append(seen)
+    return Side(
+        name=arm.name,
+        runs=tuple(sorted(measured, key=_order)),
+        lost=tuple(run for run in arm.runs if not run.finished),
+        unmeasured=tuple(unmeasured),
+        unlisted=_unlisted(results, arm),
+    )
+
+
+def base_side(results: Results, measure: Measure) -> Side:
+    """Return the evaluations of the untrained model; the runs' own where no others are listed.
+
+    Every run of the top arm may have evaluated the base once more; those blocks hold one score.
+    """
+    entries = results.items("base_evaluations")
+    if entries:
+        runs = [_base_entry(entry, index, measure) for index, entry in enumerate(entries)]
+    else:
+        top = results.arms[0].runs if results.arms else ()
+        runs = [_base_block(run.baseline, run.label, measure) for run in top if run.baseline]
+    return Side(BASE, tuple(run for run in runs if run is not None))
+
+
+def _measured(run: Run, measure: Measure) -> MeasuredRun | None:
+    same_metric = [e for e in run.evaluations if e.metric == measure.metric]
+    evaluation = _final([e for e in same_metric if measure.fits(e)])
+    outcomes, fault = _outcomes(evaluation, measure)
+    recorded = None
+    if not same_metric and measure.attempts is None:
+        recorded = _number(run.metrics.get(measure.metric))
+    if outcomes is None and recorded is None:
+        if fault is None:
+            return None
+        return MeasuredRun(run.label, run.seed, run, measure, fault=fault)
+    return MeasuredRun(
+        label=run.label,
+        seed=run.seed,
+        run=run,
+        measure=measure,
+        outcomes=outcomes,
+        recorded=recorded,
+        examples=run.metrics.get("examples"),
+    )
+
+
+def _outcomes(
+    evaluation: Evaluation | None, measure: Measure
+) -> tuple[TaskOutcomes | None, str | None]:
+    if evaluation is None:
+        return None, None
+    found = task_outcomes(evaluation, measure.low, measure.high, measure.attempts)
+    return (None, found) if isinstance(found, str) else (found, None)
+
+
+def _final(evaluations: list[Evaluation]) -> Evaluation | None:
+    """Choose the end of training among checkpoints: one without a step, else the last step."""
+    if not evaluations:
+        return None
+    for evaluation in evaluations:
+        if evaluation.document.get("checkpoint_step") is None:
+            return evaluation
+    return max(evaluations, key=lambda e: e.document["checkpoint_step"])
+
+
+def _base_entry(entry: Mapping[str, Any], index: int, measure: Measure) -> MeasuredRun | None:
+    label = str(entry.get("run", index))
+    for evaluation in _entry_evaluations(entry):
+        if measure.fits(evaluation):
+            outcomes, _ = _outcomes(evaluation, measure)
+            return None if outcomes is None else _base_run(label, entry, measure, outcomes, None)
+    if measure.attempts is not None or any(
+        e.metric == measure.metric for e in _entry_evaluations(entry)
+    ):
+        return None
+    return _base_block(entry, label, measure)
+
+
+def _entry_evaluations(entry: Mapping[str, Any]) -> Iterator[Evaluation]:
+    blocks: Iterable[Any] = [entry.get("evaluation"), *(entry.get("evaluations") or ())]
+    yield from (Evaluation("", block) for block in blocks if block)
+
+
+def _base_block(block: Mapping[str, Any], label: str, measure: Measure) -> MeasuredRun | None:
+    recorded = _number(block.get(measure.metric))
+    if recorded is None or measure.attempts is not None:
+        return None
+    return _base_run(label, block, measure, None, recorded)
+
+
+def _base_run(
+    label: str,
+    block: Mapping[str, Any],
+    measure: Measure,
+    outcomes: TaskOutcomes | None,
+    recorded: float | None,
+) -> MeasuredRun:
+    return MeasuredRun(
+        label=label,
+        seed=None,
+        run=None,
+        measure=measure,
+        outcomes=outcomes,
+        recorded=recorded,
+        examples=block.get("examples"),
+        tokens=block.get("generated_tokens"),
+    )
+
+
+def _order(run: MeasuredRun) -> tuple[bool, int, str, Fraction]:
+    name = run.run.run_id if run.run is not None else None
+    return (run.seed is None, run.seed or 0, name or "", run.score or Fraction(0))
+
+
+def _unlisted(results: Results, arm: Arm) -> tuple[int, ...]:
+    launched = results.block("launched_seeds")
+    names = [arm.name, "method"] if arm is results.arms[0] else [arm.name]
+    seeds = next((launched[name] for name in names if name in launched), None)
+    if not isinstance(seeds, list):
+        return ()
+    listed = {run.seed for run in arm.runs}
+    return tuple(sorted({s for s in seeds if isinstance(s, int) and s not in listed}))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

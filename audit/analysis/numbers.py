@@ -1,0 +1,144 @@
+"""One statistical comparison in the units of its metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from audit.analysis.measures import Measure
+from audit.analysis.settings import Settings
+from audit.analysis.verdict import Outcome, outcome
+from audit.stats.records import BaseDelta, IntervalEstimate, Pivot, ScoreDelta, SeedDelta
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval for a difference, in the metric's units.
+
+    ``about`` says of what: ``tasks`` (new tasks), ``benchmark`` (these tasks, new runs) or
+    ``these-runs`` (new tasks, but these very models: no training variance in it). ``method`` is
+    ``welch-hillis``, ``paired-hillis``, ``floored-welch``, ``base``, ``task-t``, ``paired-t`` or
+    ``printed``.
+    """
+
+    low: float
+    high: float
+    level: float
+    about: str
+    method: str
+    se: float | None = None
+    df: float | None = None
+    p_value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The result of one of the tests, with the scale of the metric.
+
+    ``result`` is on [0, 1]; ``tasks`` counts answers where only scores are known, None where not
+    even those; ``missing`` says how missing tasks entered it.
+    """
+
+    result: SeedDelta | BaseDelta | ScoreDelta
+    measure: Measure
+    tasks: int | None
+    fewest_runs: int
+    missing: str = "none"
+
+    @property
+    def span(self) -> float:
+        """Width of the metric's scale."""
+        return self.measure.span or 1.0
+
+    @property
+    def delta(self) -> float:
+        """Treatment minus control."""
+        return self.result.delta * self.span
+
+    @property
+    def method(self) -> str:
+        """Name of the test."""
+        if isinstance(self.result, ScoreDelta):
+            return "floored-welch"
+        if isinstance(self.result, BaseDelta):
+            return "base"
+        return "paired-hillis" if self.result.paired else "welch-hillis"
+
+    def interval(self, about: str, level: float) -> Interval | None:
+        """Return the interval about ``tasks`` or ``benchmark``; None where not measured."""
+        estimate = self._estimate(about, level)
+        if estimate is None:
+            return None
+        span = self.span
+        return Interval(
+            low=estimate.low * span,
+            high=estimate.high * span,
+            level=level,
+            about=about,
+            method=self.method,
+            se=estimate.se * span,
+            df=estimate.df,
+            p_value=estimate.p_value,
+        )
+
+    def _estimate(self, about: str, level: float) -> IntervalEstimate | None:
+        result = self.result
+        if result.fixed.level != level:
+            result = result.at(level)
+        if about == "benchmark":
+            return result.fixed
+        return None if isinstance(result, ScoreDelta) else result.random
+
+    def about(self, settings: Settings) -> str:
+        """Return what the deciding interval is about: a file of scores tells of its tasks only."""
+        return "benchmark" if isinstance(self.result, ScoreDelta) else settings.target
+
+    def improvement(self, about: str, level: float) -> tuple[float, float]:
+        """Return the interval with its sign turned so that above 0 is better, metric units."""
+        estimate = self._estimate(about, level)
+        assert estimate is not None  # callers ask for what `about` returned
+        low, high = estimate.low * self.span, estimate.high * self.span
+        return (low, high) if self.measure.higher_is_better else (-high, -low)
+
+    def outcome(self, settings: Settings) -> Outcome:
+        """Return the word these numbers carry."""
+        about = self.about(settings)
+        deciding = self.improvement(about, settings.level)
+        flat = deciding[0] <= 0 <= deciding[1]
+        narrow = self.improvement(about, settings.equivalence_level) if flat else deciding
+        return outcome(
+            deciding,
+            narrow,
+            settings=settings,
+            tasks=self.tasks,
+            fewest_runs=self.fewest_runs,
+        )
+
+    def p_value(self, about: str, direction: str, beyond: float = 0.0) -> float:
+        """Return the two-sided p-value of a gain or loss of ``beyond``, 1 on its wrong side."""
+        sign = 1 if (direction == "gain") == self.measure.higher_is_better else -1
+        null = Fraction(repr(beyond / self.span))
+        pivots = self._pivots(about)
+        if any(sign * pivot.delta <= null for pivot in pivots):
+            return 1.0
+        return max(_moved(pivot, sign * null).p_value for pivot in pivots)
+
+    def equivalence_p_value(self, about: str, margin: float) -> float:
+        """Return the larger of the two one-sided p-values of a difference of ``margin``."""
+        bound = Fraction(repr(margin / self.span))
+        pivots = self._pivots(about)
+        if any(abs(pivot.delta) >= bound for pivot in pivots):
+            return 1.0
+        return max(
+            _moved(pivot, bound if pivot.delta >= 0 else -bound).p_value / 2 for pivot in pivots
+        )
+
+    def _pivots(self, about: str) -> list[Pivot]:
+        result = self.result
+        if about == "benchmark" or isinstance(result, ScoreDelta):
+            return [result.fixed_pivot]
+        return [result.fixed_pivot, result.raw_pivot]
+
+
+def _moved(pivot: Pivot, null: Fraction) -> Pivot:
+    return replace(pivot, delta=pivot.delta - null)

@@ -1,0 +1,177 @@
+"""Outcomes of one evaluation per task, as whole numbers of right answers out of drawn ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import comb, lcm
+from operator import add, gt
+
+from audit.results import Evaluation
+
+# Scores that are no fractions with a small denominator are put on this lattice (error 5e-10).
+_FINE = 2**30
+_LARGEST_DENOMINATOR = 4096
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class TaskOutcomes:
+    """One model's answers to a list of tasks.
+
+    Attributes
+    ----------
+    ids : tuple of str, or None
+        Names of the tasks.
+    counts, samples : list of int
+        Right answers, and answers drawn, for each task; 0 drawn means not evaluated.
+    errored : list of int, or None
+        Answers that ended in an error, counted as wrong above.
+    clusters : list of str, or None
+        Group of each task.
+    independent : int or None
+        Independent answers behind a task where ``samples`` is only a denominator.
+    greedy : bool
+        Decoding was declared deterministic.
+    lengths : list of float, or None
+        Mean length of the answers of each task, tokens.
+    """
+
+    ids: tuple[str, ...] | None
+    counts: list[int]
+    samples: list[int]
+    errored: list[int] | None = None
+    clusters: list[str] | None = None
+    independent: int | None = None
+    greedy: bool = False
+    lengths: list[float] | None = None
+
+    @cached_property
+    def mean(self) -> Fraction:
+        """Mean over the evaluated tasks, each with equal weight."""
+        drawn = self.samples
+        k = drawn[0]
+        if k and drawn.count(k) == len(drawn):
+            return Fraction(sum(self.counts), len(drawn) * k)
+        rates = [Fraction(c, k) for c, k in zip(self.counts, drawn, strict=True) if k]
+        return sum(rates, Fraction(0)) / len(rates) if rates else Fraction(0)
+
+    def without_errors(self) -> TaskOutcomes:
+        """Return the outcomes with errored answers left out instead of counted as wrong."""
+        if self.errored is None:
+            return self
+        samples = [k - e for k, e in zip(self.samples, self.errored, strict=True)]
+        return replace(self, samples=samples, errored=None)
+
+
+def task_outcomes(
+    evaluation: Evaluation, low: float | None, high: float | None, attempts: int | None
+) -> TaskOutcomes | str | None:
+    """Return an evaluation's outcomes; what is wrong with them; or None where it has none.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    low, high : float or None
+        Scale of the metric, for scores that are not counts.
+    attempts : int or None
+        Count a task as the share of subsets of so many answers that hold a right one (pass@k).
+    """
+    if not evaluation.per_task:
+        return None
+    counted = _from_counts(evaluation)
+    found = counted if counted is not None else _from_scores(evaluation, low, high)
+    if isinstance(found, str):
+        return found
+    fault = _fault(found)
+    if fault is not None:
+        return fault
+    return found if attempts is None else _any_of(found, attempts)
+
+
+def _from_counts(evaluation: Evaluation) -> TaskOutcomes | None:
+    if evaluation.counts is None or evaluation.samples is None:
+        return None
+    return _described(evaluation, evaluation.counts, evaluation.samples, None)
+
+
+def _from_scores(
+    evaluation: Evaluation, low: float | None, high: float | None
+) -> TaskOutcomes | str:
+    scores = evaluation.scores or []
+    if low is None or high is None or high <= low:
+        return "the metric's scale has no bounds, so its scores cannot be compared"
+    width = Fraction(repr(float(high))) - Fraction(repr(float(low)))
+    if any(not low <= score <= high for score in scores):
+        return f"a score lies outside the metric's scale, {low:g} to {high:g}"
+    bottom = Fraction(repr(float(low)))
+    rates = [(Fraction(repr(float(score))) - bottom) / width for score in scores]
+    denominator = _denominator(rates)
+    counts = [round(rate * denominator) for rate in rates]
+    return _described(evaluation, counts, [denominator] * len(counts), 1)
+
+
+def _denominator(rates: Sequence[Fraction]) -> int:
+    """Return the least denominator up to 4096 that explains every rate, else a fine lattice."""
+    common = 1
+    for rate in set(rates):
+        near = rate.limit_denominator(_LARGEST_DENOMINATOR)
+        common = lcm(common, near.denominator)
+        if abs(near - rate) > _SAME or common > _LARGEST_DENOMINATOR:
+            return _FINE
+    return common
+
+
+def _described(
+    evaluation: Evaluation, counts: list[int], samples: list[int], independent: int | None
+) -> TaskOutcomes:
+    clusters = evaluation.document.get("clusters")
+    return TaskOutcomes(
+        ids=evaluation.task_ids,
+        counts=counts,
+        samples=samples,
+        errored=evaluation.document.get("errored"),
+        clusters=None if clusters is None else [str(cluster) for cluster in clusters],
+        independent=independent,
+        greedy=evaluation.condition.get("temperature") == 0,
+        lengths=evaluation.document.get("mean_tokens"),
+    )
+
+
+def _fault(found: TaskOutcomes) -> str | None:
+    tasks = len(found.counts)
+    if not tasks or not any(found.samples):
+        return "no task was evaluated"
+    lists = (found.samples, found.ids, found.errored, found.clusters)
+    if any(values is not None and len(values) != tasks for values in lists):
+        return "its lists have different lengths"
+    if found.ids is not None and len(set(found.ids)) != tasks:
+        return "a task id stands twice"
+    if any(map(gt, found.counts, found.samples)):
+        return "a task has more right answers than answers"
+    if found.errored is not None and any(
+        map(gt, map(add, found.counts, found.errored), found.samples)
+    ):
+        return "right and errored answers of a task are more than its answers"
+    return None
+
+
+def _any_of(found: TaskOutcomes, attempts: int) -> TaskOutcomes | str:
+    """Turn right answers into right subsets of ``attempts`` answers (Chen et al. 2021)."""
+    drawn = [k for k in found.samples if k]
+    if min(drawn) < attempts:
+        return f"pass@{attempts} needs {attempts} answers a task, a task has {min(drawn)}"
+    every = {k: comb(k, attempts) for k in set(found.samples)}
+    counts = [
+        every[k] - comb(k - c, attempts) if k else 0
+        for c, k in zip(found.counts, found.samples, strict=True)
+    ]
+    return replace(
+        found,
+        counts=counts,
+        samples=[every[k] if k else 0 for k in found.samples],
+        errored=None,
+        independent=max(min(drawn) // attempts, 1),
+    )

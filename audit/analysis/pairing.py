@@ -1,0 +1,221 @@
+"""What stands beside a verdict and decides nothing: every run's score, pairs, one-seed figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from audit.analysis.measures import MeasuredRun, Side
+from audit.analysis.numbers import Interval
+from audit.claims import BASE
+from audit.errors import InsufficientData
+from audit.results import DEFAULT_METRIC, Results
+
+if TYPE_CHECKING:
+    from audit.analysis.comparisons import Comparison
+    from audit.analysis.study import Study
+    from audit.stats import PairedT
+
+
+@dataclass(frozen=True, slots=True)
+class RunScore:
+    """One training run's score, in the metric's units."""
+
+    run: str
+    seed: int | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SeedPair:
+    """The scores of both arms at one seed."""
+
+    seed: int
+    treatment: float
+    control: float
+    delta: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unpaired:
+    """A run without a partner, and why."""
+
+    arm: str
+    run: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Figures of a comparison that no verdict rests on.
+
+    Attributes
+    ----------
+    scores : dict of tuple of RunScore
+        Every run's score by arm.
+    pairs : tuple of SeedPair
+        Runs of both arms at one seed; unlabelled runs are never paired.
+    unpaired : tuple of Unpaired
+    correlation : float or None
+        Of the paired scores; None below two pairs or without variation.
+    paired_t : PairedT or None
+        Student's interval of the paired differences.
+    one_seed : Interval or None
+        For a refused comparison: the interval over tasks of these very models, or the printed
+        one. It knows nothing of training variance.
+    tipping_sd : float or None
+        Training standard deviation of an arm that would erase that interval's significance.
+    collapse_bound : dict of float
+        Upper 95% limit, by arm, of the rate of collapsing runs if none seen collapsed.
+    """
+
+    scores: dict[str, tuple[RunScore, ...]]
+    pairs: tuple[SeedPair, ...]
+    unpaired: tuple[Unpaired, ...]
+    correlation: float | None
+    paired_t: PairedT | None
+    one_seed: Interval | None
+    tipping_sd: float | None
+    collapse_bound: dict[str, float]
+
+
+def describe(study: Study, comparison: Comparison) -> Description:
+    """Return the figures beside a verdict."""
+    from audit.stats import paired_t, seed_correlation, unseen_collapse_bound
+
+    control, treatment = comparison.control, comparison.treatment
+    pairs = [] if control.name == BASE else _pairs(control, treatment)
+    differences = [b - a for _, a, b in pairs]
+    several = len(pairs) > 1
+    interval = _one_seed_interval(study.results, comparison) if comparison.refusal else None
+    return Description(
+        scores={side.name: _run_scores(side) for side in (treatment, control)},
+        pairs=tuple(SeedPair(seed, float(b), float(a), float(b - a)) for seed, a, b in pairs),
+        unpaired=() if control.name == BASE else _unpaired(control, treatment),
+        correlation=(
+            seed_correlation([a for _, a, _ in pairs], [b for _, _, b in pairs])
+            if several
+            else None
+        ),
+        paired_t=paired_t(differences, level=comparison.settings.level) if several else None,
+        one_seed=interval,
+        tipping_sd=_tipping_sd(interval),
+        collapse_bound={
+            side.name: unseen_collapse_bound(len(side.runs))
+            for side in (treatment, control)
+            if side.runs and side.name != BASE
+        },
+    )
+
+
+def _run_scores(side: Side) -> tuple[RunScore, ...]:
+    return tuple(
+        RunScore(run.label, run.seed, float(run.score))
+        for run in side.runs
+        if run.score is not None
+    )
+
+
+def _by_seed(side: Side) -> dict[int, MeasuredRun]:
+    return {run.seed: run for run in side.runs if run.seed is not None and run.score is not None}
+
+
+def _pairs(control: Side, treatment: Side) -> list[tuple[int, Fraction, Fraction]]:
+    a, b = _by_seed(control), _by_seed(treatment)
+    return [
+        (seed, a[seed].score or Fraction(0), b[seed].score or Fraction(0))
+        for seed in sorted(a.keys() & b.keys())
+    ]
+
+
+def _unpaired(control: Side, treatment: Side) -> tuple[Unpaired, ...]:
+    found: list[Unpaired] = []
+    for side, other in ((treatment, control), (control, treatment)):
+        for run in side.runs:
+            if run.seed is None:
+                found.append(Unpaired(side.name, run.label, "its seed was not recorded"))
+            elif run.seed not in _by_seed(other):
+                found.append(Unpaired(side.name, run.label, _why_absent(other, run.seed)))
+    return tuple(found)
+
+
+def _why_absent(side: Side, seed: int) -> str:
+    for run in side.lost:
+        if run.seed == seed:
+            return f"the run of {side.name} at this seed is {run.status}"
+    return f"{side.name} has no run at this seed"
+
+
+def _one_seed_interval(results: Results, comparison: Comparison) -> Interval | None:
+    from audit.stats import one_seed_interval
+
+    aligned = comparison.aligned
+    level, span = comparison.settings.level, comparison.measure.span or 1.0
+    if aligned is None:
+        return _printed_interval(results, comparison)
+    table = aligned.complete().by_cluster()
+    try:
+        seen = one_seed_interval(
+            table.control.counts,
+            table.treatment.counts,
+            samples=(table.control.drawn, table.treatment.drawn),
+            level=level,
+        )
+    except InsufficientData:
+        return None
+    return Interval(
+        low=seen.low * span,
+        high=seen.high * span,
+        level=level,
+        about="these-runs",
+        method="task-t",
+        se=seen.se * span,
+        df=seen.df,
+        p_value=seen.p_value,
+    )
+
+
+def _printed_interval(results: Results, comparison: Comparison) -> Interval | None:
+    """Return the interval the source printed for these two arms."""
+    if comparison.metric not in (DEFAULT_METRIC, "pass@1"):
+        return None
+    for printed in results.block("reported").get("comparisons") or ():
+        names = [_resolved(results, printed.get(key)) for key in ("arm", "against")]
+        if names == [comparison.arm, comparison.against] and _complete(printed):
+            return printed_interval(printed)
+    return None
+
+
+def _resolved(results: Results, name: Any) -> str | None:
+    arm = results.arm(name) if isinstance(name, str) and name != BASE else None
+    return arm.name if arm is not None else name
+
+
+def _complete(printed: dict[str, Any]) -> bool:
+    low, high = printed.get("low"), printed.get("high")
+    return low is not None and high is not None and low < high
+
+
+def printed_interval(printed: dict[str, Any]) -> Interval:
+    """Return a printed interval with the standard error a normal one of its width has."""
+    from audit.stats.quantiles import normal_quantile
+
+    level = float(printed.get("level") or 0.95)
+    low, high = float(printed["low"]), float(printed["high"])
+    return Interval(
+        low=low,
+        high=high,
+        level=level,
+        about="these-runs",
+        method="printed",
+        se=(high - low) / (2 * normal_quantile(level)),
+    )
+
+
+def _tipping_sd(interval: Interval | None) -> float | None:
+    if interval is None or interval.se is None:
+        return None
+    from audit.stats import tipping_sd
+
+    return tipping_sd((interval.low + interval.high) / 2, interval.se, level=interval.level)

@@ -1,0 +1,55 @@
+"""What a comparison is judged by: level, margin, target and pairing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from audit.claims import Claim
+from audit.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The declared terms of one comparison.
+
+    Attributes
+    ----------
+    level : float
+        Confidence level of the deciding interval.
+    margin : float
+        Smallest difference of interest, on the metric's scale.
+    target_effect : float
+        Effect whose power is asked for: the claim's, else its margin, else the policy's margin.
+    target : str
+        ``tasks`` or ``benchmark``.
+    paired : bool
+        Whether pairing of the seeds was declared.
+    direction : str or None
+        What is claimed; missing tasks are scored against it.
+    """
+
+    level: float
+    margin: float
+    target_effect: float
+    target: str
+    paired: bool = False
+    direction: str | None = None
+
+    @property
+    def equivalence_level(self) -> float:
+        """Level of the interval that shows equivalence: both one-sided errors spent."""
+        return round(2 * self.level - 1, 12)
+
+
+def settings_for(policy: Policy, claim: Claim | None = None) -> Settings:
+    """Return the policy's terms, with what a claim declares in their place."""
+    if claim is None:
+        return Settings(policy.level, policy.margin, policy.margin, policy.target)
+    return Settings(
+        level=policy.level if claim.level is None else claim.level,
+        margin=claim.margin or policy.margin,
+        target_effect=claim.target_effect or claim.margin or policy.margin,
+        target=claim.target or policy.target,
+        paired=claim.pairing == "seeds",
+        direction=claim.direction,
+    )

@@ -1,0 +1,84 @@
+"""The report as JSON, after ``schemas/report.v1.schema.json``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from audit import __version__
+from audit.cli.formats import Style
+from audit.cli.formats.json_text import json_text
+from audit.cli.outcomes import FileOutcome, Outcomes
+from audit.errors import AuditError
+from audit.finding import Finding
+from audit.report import Report
+
+REPORT_VERSION = 1
+
+
+def render(outcomes: Outcomes, style: Style) -> str:
+    """Return one JSON object; the style changes nothing."""
+    return json_text(
+        {
+            "report_version": REPORT_VERSION,
+            "tool": {"name": "audit", "version": __version__},
+            "exit_status": outcomes.exit_status,
+            "files": [_file(file) for file in outcomes.files],
+            "skipped": list(outcomes.skipped),
+        }
+    )
+
+
+def _file(file: FileOutcome) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": file.name, "exit_status": file.exit_status}
+    if file.error is not None:
+        entry["error"] = _error(file.error)
+    if file.report is not None:
+        entry["summary"] = file.summary
+        entry.update(_report(file.report))
+    return entry
+
+
+def _error(error: AuditError) -> dict[str, Any]:
+    return {
+        "message": error.message,
+        "pointer": error.pointer,
+        "line": error.line,
+        "column": error.column,
+    }
+
+
+def _report(report: Report) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "sha256": report.sha256,
+        "policy": report.policy.source,
+        "findings": [_finding(f) for f in report.findings if f.waiver is None],
+        "waived": [_finding(f) for f in report.findings if f.waiver is not None],
+        "not_checked": [
+            {"rule": n.rule, "slug": n.slug, "pointer": n.pointer, "reason": n.reason}
+            for n in report.not_checked
+        ],
+        "held": report.held,
+    }
+    if report.analysis is not None:
+        entry["verdicts"] = report.analysis.to_dict()
+    return entry
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "rule": finding.rule,
+        "slug": finding.slug,
+        "severity": finding.severity.label,
+        "pointer": finding.pointer,
+        "also": list(finding.also),
+        "line": finding.line,
+        "column": finding.column,
+        "message": finding.message,
+        "expected": finding.expected,
+        "actual": finding.actual,
+        "why": finding.why,
+        "fix": finding.fix,
+    }
+    if finding.waiver is not None:
+        entry["waiver"] = {"reason": finding.waiver.reason, "expires": finding.waiver.expires}
+    return entry

@@ -1,0 +1,132 @@
+"""Markdown for a step summary or a comment: short enough for both, and only our own markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from audit.cli.formats import Style
+from audit.cli.formats.groups import Group, comparison, count, grouped
+from audit.cli.outcomes import FileOutcome, Outcomes
+from audit.cli.safe import inert, shortened, visible
+from audit.finding import Severity
+from audit.report import Report
+
+if TYPE_CHECKING:
+    from audit.analysis import Analysis
+
+# A comment holds 65,536 characters; bytes are counted, with room for what a workflow adds.
+MOST_BYTES = 60_000
+_ENDING_BYTES = 500
+
+_ENTITY = {char: f"&#{ord(char)};" for char in "\\`*_{}[]<>!|~&:$"}
+# A zero-width space after them keeps a name from being a mention, a number from being a link.
+_ENTITY |= {"@": "&#64;&#8203;", "#": "&#35;&#8203;"}
+_TABLE = str.maketrans(_ENTITY)
+_WWW = re.compile(r"www\.", re.IGNORECASE)
+
+
+def escaped(text: str) -> str:
+    """Return text that shows as it is wherever inline Markdown is allowed, in a table too.
+
+    Punctuation that could start markup, a link, a mention or a formula is written as an entity,
+    which is resolved after the structure of the page has been read.
+    """
+    return _WWW.sub(lambda match: match[0][:3] + "&#46;", visible(text).translate(_TABLE))
+
+
+def render(outcomes: Outcomes, style: Style) -> str:
+    """Return a page below the limits of GitHub's summaries and comments."""
+    lines: list[str] = []
+    size = 0
+    left = 0
+    for line in _lines(outcomes):
+        size += len(line.encode("utf-8")) + 1
+        if size > MOST_BYTES - _ENDING_BYTES:
+            left += 1
+        else:
+            lines.append(line)
+    if left:
+        rest = f"{count(left, 'more line')} left out to stay below the limit of a comment"
+        lines += ["", f"{rest}; `audit verify` prints them all."]
+    return inert("\n".join(lines) + "\n")
+
+
+def _lines(outcomes: Outcomes) -> Iterator[str]:
+    yield f"## audit: {_summary(outcomes)}"
+    for file in outcomes.files:
+        yield ""
+        yield f"### {_code(file.name, 200)}"
+        yield ""
+        if file.error is not None:
+            yield f"**not read**: {escaped(shortened(file.error.message, 1000))}"
+        if file.report is not None:
+            yield from _report(file, file.report)
+    if outcomes.skipped:
+        yield ""
+        yield f"{count(len(outcomes.skipped), 'JSON file')} without schema&#95;version passed over."
+
+
+def _summary(outcomes: Outcomes) -> str:
+    reports = [file.report for file in outcomes.files if file.report is not None]
+    groups = [group for report in reports for group in grouped(report.findings)]
+    words = [count(len(outcomes.files), "file")]
+    for severity in (Severity.ERROR, Severity.WARNING):
+        number = sum(group.severity is severity and group.first.waiver is None for group in groups)
+        if number:
+            words.append(count(number, severity.label))
+    unread = sum(file.error is not None for file in outcomes.files)
+    if unread:
+        words.append(f"{unread} not read")
+    return ", ".join(words if len(words) > 1 else [*words, "nothing refused"])
+
+
+def _report(file: FileOutcome, report: Report) -> Iterator[str]:
+    summary = escaped(shortened(file.summary, 300))
+    yield ", ".join(filter(None, (summary, f"sha256 <code>{report.sha256[:12]}</code>")))
+    if report.analysis is not None:
+        yield from _verdicts(report.analysis)
+    groups = grouped(report.findings)
+    if groups:
+        yield ""
+        yield "| severity | rule | where | what |"
+        yield "| --- | --- | --- | --- |"
+        yield from (_row(group) for group in groups)
+    yield ""
+    held = f"{count(report.held, 'relation')} hold{'s' if report.held == 1 else ''}"
+    yield f"{held}, {len(report.not_checked)} not checked."
+
+
+def _verdicts(analysis: Analysis) -> Iterator[str]:
+    from audit.cli.verdicts import verdict_lines
+
+    text = "\n".join(visible(line) for line in verdict_lines(analysis, 100)).strip("\n")
+    if not text:
+        return
+    shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    yield ""
+    yield f"<pre>\n{shown}\n</pre>"
+
+
+def _row(group: Group) -> str:
+    finding = group.first
+    label = finding.severity.label
+    if finding.waiver:
+        label = f"waived ({label}) until {finding.waiver.expires}"
+    place = _code(finding.pointer, 200) if finding.pointer else "whole file"
+    if group.places > 1:
+        place += f" (+{group.places - 1} more)"
+    what = escaped(shortened(finding.message, 500))
+    details = comparison(finding)
+    if details:
+        what += f"<br>{escaped(details)}"
+    if finding.waiver:
+        what += f"<br>{escaped(shortened(finding.waiver.reason, 300))}"
+    elif finding.fix:
+        what += f"<br>{escaped(finding.fix)}"
+    return f"| {label} | {finding.rule} {escaped(finding.slug)} | {place} | {what} |"
+
+
+def _code(text: str, most: int) -> str:
+    return f"<code>{escaped(shortened(text, most))}</code>"

@@ -1,0 +1,190 @@
+"""Text for a terminal: worst first, quiet when all is well."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from audit.cli.formats import Style
+from audit.cli.formats.groups import Group, comparison, count, grouped
+from audit.cli.outcomes import FileOutcome, Outcomes
+from audit.cli.safe import inert, shortened, visible
+from audit.finding import Finding, Severity
+from audit.report import BUG, Report
+
+if TYPE_CHECKING:
+    from audit.analysis import Analysis
+
+# Shown in full without -v: every error, then warnings up to so many rules in all.
+SHOWN = 3
+_SGR = {"error": "31;1", "warning": "33", "info": "36", "waived": "2", "dim": "2", "bold": "1"}
+_INDENT = 11
+
+
+def render(outcomes: Outcomes, style: Style) -> str:
+    """Return one block a file, then what holds for all of them."""
+    blocks = [
+        "\n".join(_file(file, style))
+        for file in outcomes.files
+        if (file.report is not None or style.errors) and (file.exit_status or not style.quiet)
+    ]
+    ending = "\n".join(_ending(outcomes, style))
+    if ending:
+        blocks.append(ending)
+    return inert("\n\n".join(blocks) + "\n") if blocks else ""
+
+
+def _paint(text: str, name: str, style: Style) -> str:
+    return f"\x1b[{_SGR[name]}m{text}\x1b[0m" if style.colour else text
+
+
+def _file(file: FileOutcome, style: Style) -> Iterator[str]:
+    if file.report is None:
+        yield visible(str(file.error))
+        return
+    report = file.report
+    yield from _header(file, report, style)
+    if report.analysis is not None:
+        yield from _verdicts(report.analysis, style)
+    groups = grouped(report.findings)
+    shown, hidden = _chosen(groups, style)
+    for group in shown:
+        yield ""
+        yield from _group(group, style)
+    if style.verbose and report.not_checked:
+        yield ""
+        yield from _not_checked(report, style)
+    yield ""
+    yield "  " + _last_line(report, hidden, bool(groups), style)
+
+
+def _header(file: FileOutcome, report: Report, style: Style) -> Iterator[str]:
+    name = shortened(file.name, style.width)
+    line = f"{name}   {shortened(file.summary, 160)}".rstrip()
+    painted = line.replace(name, _paint(name, "bold", style), 1)
+    digest = f"sha256 {report.sha256[:12]}" if report.sha256 else ""
+    gap = style.width - len(line) - len(digest)
+    if gap >= 3:
+        yield (painted + " " * gap + _paint(digest, "dim", style)).rstrip()
+        return
+    yield painted
+    yield _paint(digest.rjust(style.width), "dim", style)
+
+
+def _verdicts(analysis: Analysis, style: Style) -> Iterator[str]:
+    from audit.cli.verdicts import verdict_lines
+
+    lines = verdict_lines(analysis, style.width - 2)
+    if lines:
+        yield ""
+    for line in lines:
+        yield ("  " + visible(line)).rstrip()
+
+
+def _chosen(groups: tuple[Group, ...], style: Style) -> tuple[list[Group], list[Group]]:
+    """Return the groups shown in full and those only counted, each worst first."""
+    shown: list[Group] = []
+    hidden: list[Group] = []
+    room = SHOWN
+    for group in groups:
+        waived = group.first.waiver is not None
+        fits = group.severity is Severity.WARNING and room > 0
+        if style.verbose or waived or group.severity is Severity.ERROR or fits:
+            shown.append(group)
+            room -= not waived
+        else:
+            hidden.append(group)
+    return shown, hidden
+
+
+def _group(group: Group, style: Style) -> Iterator[str]:
+    finding = group.first
+    label = "waived" if finding.waiver else finding.severity.label
+    rule = f"{finding.rule} {finding.slug}"
+    more = f"  (+{group.places - 1} more)" if group.places > 1 else ""
+    place = shortened(finding.pointer, 120) or "(whole file)"
+    yield f"  {_paint(label.ljust(7), label, style)}  {rule:<35} {place}{more}".rstrip()
+    yield from _wrapped(shortened(finding.message, 600), style)
+    details = comparison(finding)
+    if details:
+        yield from _wrapped(details, style)
+    if finding.waiver:
+        waiver = finding.waiver
+        yield from _wrapped(f"waived until {waiver.expires}: {visible(waiver.reason)}", style)
+        return
+    advice = " ".join(visible(part) for part in (finding.why, finding.fix) if part)
+    page = "" if finding.rule == BUG else f"audit explain {finding.rule}"
+    yield from _wrapped(advice, style, ending=page)
+    if style.verbose:
+        for other in group.findings:
+            yield from _place(other, other is finding, style)
+
+
+def _place(finding: Finding, is_first: bool, style: Style) -> Iterator[str]:
+    where = f"line {finding.line}, column {finding.column}" if finding.line else ""
+    if is_first:
+        if where:
+            yield " " * _INDENT + where
+    else:
+        pointer = shortened(finding.pointer, 120) or "(whole file)"
+        yield from _wrapped(f"{pointer} {where}: {_sentence(finding)}", style)
+    for pointer in finding.also:
+        yield " " * _INDENT + shortened(pointer, 120)
+
+
+def _sentence(finding: Finding) -> str:
+    message = shortened(finding.message, 600)
+    details = comparison(finding)
+    return f"{message} ({details})" if details else message
+
+
+def _wrapped(text: str, style: Style, ending: str = "") -> Iterator[str]:
+    """Wrap below the label; the ending stands on the last line where it fits."""
+    room = style.width - _INDENT
+    lines = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+    if ending:
+        if len(lines[-1]) + 3 + len(ending) <= room:
+            lines[-1] = f"{lines[-1]}   {_paint(ending, 'dim', style)}".strip()
+        else:
+            lines.append(_paint(ending, "dim", style))
+    yield from (" " * _INDENT + line for line in lines)
+
+
+def _not_checked(report: Report, style: Style) -> Iterator[str]:
+    for entry in report.not_checked:
+        yield f"  not checked  {entry.rule} {entry.slug}  {shortened(entry.pointer, 120)}".rstrip()
+        yield from _wrapped(visible(entry.reason), style)
+
+
+def _last_line(report: Report, hidden: list[Group], found: bool, style: Style) -> str:
+    more = "more " if any(g.severity is not Severity.INFO for g in hidden) else ""
+    counts = []
+    for severity in (Severity.ERROR, Severity.WARNING, Severity.INFO):
+        number = sum(group.severity is severity for group in hidden)
+        if number:
+            noun = severity.label if severity is Severity.INFO else more + severity.label
+            counts.append(count(number, noun))
+    parts = [", ".join(counts)] if counts else ([] if found else ["nothing found"])
+    parts.append(f"{count(report.held, 'relation')} hold{'s' if report.held == 1 else ''}")
+    if report.not_checked:
+        hint = "" if style.verbose else " (-v lists them)"
+        parts.append(f"{len(report.not_checked)} not checked{hint}")
+    return "   ".join(parts)
+
+
+def _ending(outcomes: Outcomes, style: Style) -> Iterator[str]:
+    if len(outcomes.files) > 1:
+        statuses = [file.exit_status for file in outcomes.files]
+        words = ("clean", "refused or wrong", "could not be read", "met a bug in audit")
+        parts = [f"{statuses.count(n)} {w}" for n, w in enumerate(words) if n in statuses]
+        yield f"{len(statuses)} files: {', '.join(parts)}"
+    if outcomes.skipped and not style.quiet:
+        number = count(len(outcomes.skipped), "JSON file")
+        yield _paint(f"{number} without schema_version passed over", "dim", style)
+        if style.verbose:
+            yield from (f"  {shortened(name, 200)}" for name in outcomes.skipped)
+    sources = {file.report.policy.source for file in outcomes.files if file.report is not None}
+    for source in sorted(sources - {"built-in defaults"}):
+        if not style.quiet:
+            yield _paint(f"policy: {visible(source)}", "dim", style)

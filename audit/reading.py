@@ -1,0 +1,270 @@
+"""Strict reading: bytes to a JSON document, with everything JSON lets slip named by its place.
+
+Python's parser takes NaN, lets the last of two equal keys win and turns ``1e999`` into infinity.
+Here each such value is taken out of the document (``None`` stands in its place, so that nothing
+averages it) and returned as a :class:`Defect`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from audit.errors import InputError
+from audit.pointer import join
+
+LARGEST_INTEGER = 2**53
+DEEPEST = 200
+LARGEST_FILE_BYTES = 1 << 30
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_NOT_JSON = (
+    (b"PK\x03\x04", "a zip archive, not JSON"),
+    (b"PAR1", "a Parquet file, not JSON"),
+    (b"\x1f\x8b", "a gzip archive, not JSON; unpack it first"),
+    (b"\x89HDF", "an HDF5 file, not JSON"),
+    (b"\x80\x04\x95", "a Python pickle, not JSON"),
+    (b"%PDF", "a PDF, not JSON"),
+    (b"\xff\xfe", "text in UTF-16, where UTF-8 is due"),
+    (b"\xfe\xff", "text in UTF-16, where UTF-8 is due"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """Content that JSON parsers let slip and that no figure may rest on.
+
+    ``kind`` is ``non-finite``, ``duplicate-key``, ``large-integer`` or ``unpaired-surrogate``;
+    ``text`` is what the file says there, shortened.
+    """
+
+    kind: str
+    pointer: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file as it was read: its name for people, its bytes and their SHA-256."""
+
+    name: str
+    data: bytes
+    sha256: str
+
+    @property
+    def text(self) -> str:
+        """The decoded text without a byte-order mark; decoded anew at each call to save memory."""
+        return self.data.decode("utf-8-sig")
+
+
+def read_source(path: str | Path) -> Source:
+    """Read a file, or standard input for ``"-"``, whole.
+
+    Raises
+    ------
+    InputError
+        When it cannot be opened, is a folder or is larger than 1 GiB.
+    """
+    name = str(path)
+    try:
+        if name == "-":
+            name = "<stdin>"
+            data = sys.stdin.buffer.read(LARGEST_FILE_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(LARGEST_FILE_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path=name) from None
+    except ValueError as error:  # an embedded null byte in the name
+        raise InputError(f"cannot be read: {error}", path=name.replace("\0", "\\0")) from None
+    if len(data) > LARGEST_FILE_BYTES:
+        raise InputError("larger than 1 GiB, the most that is read", path=name)
+    return Source(name, data, hashlib.sha256(data).hexdigest())
+
+
+def parse(source: Source) -> tuple[Any, tuple[Defect, ...]]:
+    """Parse a source into a document and the defects taken out of it.
+
+    Returns
+    -------
+    document : object
+        What ``json.loads`` gives, with ``None`` where a value was taken out.
+    defects : tuple of Defect
+        In the order of the document.
+
+    Raises
+    ------
+    InputError
+        When the bytes are not JSON text, with what they are or the line and column of the fault.
+    """
+    _refuse_other_formats(source)
+    try:
+        text = source.text
+    except UnicodeDecodeError as error:
+        line = source.data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"not UTF-8: byte {source.data[error.start]:#04x} at offset {error.start}",
+            path=source.name,
+            line=line,
+        ) from None
+    scanner = _Scanner()
+    try:
+        document = scanner.decode(text)
+    except json.JSONDecodeError as error:
+        raise _syntax_error(source.name, text, error) from None
+    except RecursionError:
+        raise _too_deep(source.name) from None
+    if _deeper_than(document, DEEPEST):
+        raise _too_deep(source.name)
+    if not scanner.dirty and "\\ud" not in text and "\\uD" not in text:
+        return document, ()
+    defects: list[Defect] = []
+    document = _cleaned(document, "", defects)
+    return document, tuple(defects)
+
+
+def _refuse_other_formats(source: Source) -> None:
+    data = source.data
+    if not data:
+        raise InputError("the file is empty (0 bytes)", path=source.name)
+    if data.startswith(b"version https://git-lfs.github.com/spec/"):
+        raise InputError(
+            "a Git LFS pointer, the file itself was not fetched; run `git lfs pull`",
+            path=source.name,
+        )
+    for magic, what in _NOT_JSON:
+        if data.startswith(magic):
+            raise InputError(what, path=source.name)
+    if not data.strip(b" \t\r\n\xef\xbb\xbf"):
+        raise InputError("the file holds only white space", path=source.name)
+
+
+def _syntax_error(name: str, text: str, error: json.JSONDecodeError) -> InputError:
+    what = error.msg[0].lower() + error.msg[1:]
+    # A line break inside a string is another fault, so an unterminated one runs to the end.
+    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        what = f"the text ends too early ({what}); the file looks cut off"
+    elif error.msg == "Extra data":
+        what = "more text after the end of the JSON value (JSON Lines, or two files in one?)"
+    return InputError(f"not JSON: {what}", path=name, line=error.lineno, column=error.colno)
+
+
+def _too_deep(name: str) -> InputError:
+    return InputError(f"nested deeper than {DEEPEST} levels, which no results file is", path=name)
+
+
+def _deeper_than(document: Any, limit: int) -> bool:
+    """Whether containers nest deeper than ``limit``, found level by level without recursion."""
+    level = [document] if type(document) in (dict, list, _DuplicateKeys) else []
+    containers = (dict, list, _DuplicateKeys)
+    for _ in range(limit):
+        if not level:
+            return False
+        level = [
+            child
+            for parent in level
+            for child in (parent if type(parent) is list else parent.values())
+            if type(child) in containers
+        ]
+    return bool(level)
+
+
+@dataclass(frozen=True, slots=True)
+class _TakenOut:
+    """Stands in the parsed tree for a value that must not be used, until it is cleaned."""
+
+    kind: str
+    text: str
+
+
+class _DuplicateKeys(dict[str, Any]):
+    """An object in which the text names a key more than once."""
+
+    repeated: tuple[str, ...] = ()
+
+
+class _Scanner:
+    """The decoder's hooks; ``dirty`` tells whether any of them took something out."""
+
+    def __init__(self) -> None:
+        self.dirty = False
+
+    def decode(self, text: str) -> Any:
+        return json.loads(
+            text,
+            parse_constant=self._constant,
+            parse_float=self._float,
+            parse_int=self._int,
+            object_pairs_hook=self._object,
+        )
+
+    def _take_out(self, kind: str, text: str) -> _TakenOut:
+        self.dirty = True
+        return _TakenOut(kind, text if len(text) <= 40 else text[:37] + "...")
+
+    def _constant(self, text: str) -> Any:
+        return self._take_out("non-finite", text)
+
+    def _float(self, text: str) -> Any:
+        value = float(text)
+        return value if math.isfinite(value) else self._take_out("non-finite", text)
+
+    def _int(self, text: str) -> Any:
+        # Sixteen characters hold every integer up to 2^53; longer ones are looked at.
+        if len(text) < 16:
+            return int(text)
+        if len(text) < 20 and abs(int(text)) <= LARGEST_INTEGER:
+            return int(text)
+        return self._take_out("large-integer", text)
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members = dict(pairs)
+        if len(members) == len(pairs):
+            return members
+        self.dirty = True
+        marked = _DuplicateKeys(members)
+        seen: set[str] = set()
+        repeated = [key for key, _ in pairs if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
+        marked.repeated = tuple(dict.fromkeys(repeated))
+        return marked
+
+
+def _cleaned(value: Any, here: str, defects: list[Defect]) -> Any:
+    """Return the value with every placeholder noted and replaced; recursion is at most DEEPEST."""
+    if isinstance(value, _TakenOut):
+        defects.append(Defect(value.kind, here, value.text))
+        return None
+    if isinstance(value, dict):
+        if isinstance(value, _DuplicateKeys):
+            defects.extend(
+                Defect("duplicate-key", join(here, key), _printable(key)) for key in value.repeated
+            )
+        return dict(_cleaned_members(value, here, defects))
+    if isinstance(value, list):
+        return [_cleaned(item, join(here, index), defects) for index, item in enumerate(value)]
+    if isinstance(value, str) and _SURROGATE.search(value):
+        defects.append(Defect("unpaired-surrogate", here, _printable(value)))
+        return _SURROGATE.sub("\ufffd", value)
+    return value
+
+
+def _cleaned_members(
+    value: dict[str, Any], here: str, defects: list[Defect]
+) -> Iterator[tuple[str, Any]]:
+    for key, member in value.items():
+        if _SURROGATE.search(key):
+            key = _SURROGATE.sub("\ufffd", key)
+            defects.append(Defect("unpaired-surrogate", join(here, key), key))
+        yield key, _cleaned(member, join(here, key), defects)
+
+
+def _printable(text: str) -> str:
+    text = _SURROGATE.sub("\ufffd", text)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,252 @@
+"""``verify``: run the catalogue over a results file and say what was found, and what was not."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from audit.finding import Finding, NotChecked, Severity, Waiver
+from audit.pointer import locate, natural_key
+from audit.policy import Policy
+from audit.results import Results
+from audit.rules import CATALOGUE
+from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
+
+if TYPE_CHECKING:
+    from audit.analysis import Analysis
+    from audit.claims import Claim
+
+# More findings of one rule than a person reads; the rest are counted in a last one.
+MOST_PER_RULE = 100
+
+# The id of the finding that stands for a check that raised.
+BUG = "BUG001"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of verifying one file.
+
+    Attributes
+    ----------
+    name, sha256 : str
+        The file as the user named it, and the SHA-256 of its bytes.
+    findings : tuple of Finding
+        Worst first, then by rule and place.
+    not_checked : tuple of NotChecked
+        Checks that lacked their data, with the reason.
+    held : int
+        Relations that were checked and hold.
+    analysis : Analysis or None
+        The statistics, where the file could be used.
+    exit_status : int
+        0 clean, 1 refused or wrong, 3 a rule raised (a bug of ours).
+    """
+
+    name: str
+    sha256: str
+    findings: tuple[Finding, ...]
+    not_checked: tuple[NotChecked, ...]
+    held: int
+    analysis: Analysis | None
+    exit_status: int
+    policy: Policy
+
+    def count(self, severity: Severity) -> int:
+        """Return the number of findings of one severity, waived ones left out."""
+        return sum(f.severity is severity and f.waiver is None for f in self.findings)
+
+
+def verify(
+    results: Results,
+    data: str | Path | None = None,
+    *,
+    artifacts: str | Path | None = None,
+    claims: Iterable[Claim] = (),
+    policy: Policy | None = None,
+) -> Report:
+    """Check a results file against its contract, itself and the data at hand.
+
+    Parameters
+    ----------
+    results : Results
+        From :func:`audit.load`.
+    data : str or Path, optional
+        The training data as JSON Lines, to recompute its hashes.
+    artifacts : str or Path, optional
+        A folder with the checkpoint's files, to recompute theirs.
+    claims : iterable of Claim
+        Claims to judge beside those of the file.
+    policy : Policy, optional
+        Limits and waivers; the built-in defaults when left out.
+
+    Raises
+    ------
+    InputError
+        When ``data`` or ``artifacts`` cannot be read.
+    """
+    policy = policy or Policy()
+    case = _case(results, data, artifacts, tuple(claims), policy)
+    tally = _Tally()
+    rules = [rule for rule in CATALOGUE if policy.runs(rule.id, rule.slug)]
+    for rule in rules:
+        tally.run(rule, case)
+    analysis = None if results.sound is None else tally.guarded(lambda: case.analysis)
+    findings = _placed(results, _waived(tally.findings, policy.waivers))
+    fails = {"error": Severity.ERROR, "warning": Severity.WARNING}[policy.fail_on]
+    refused = any(f.severity >= fails and f.waiver is None for f in findings)
+    return Report(
+        name=results.name,
+        sha256=results.sha256,
+        findings=findings,
+        not_checked=tuple(tally.not_checked),
+        held=tally.held,
+        analysis=analysis,
+        exit_status=3 if tally.raised else int(refused),
+        policy=policy,
+    )
+
+
+def _case(
+    results: Results,
+    data: str | Path | None,
+    artifacts: str | Path | None,
+    claims: tuple[Claim, ...],
+    policy: Policy,
+) -> Case:
+    from audit.partition import artifacts_folder, read_data
+
+    return Case(
+        results=results,
+        policy=policy,
+        claims=claims,
+        data=None if data is None else read_data(data),
+        artifacts=None if artifacts is None else artifacts_folder(artifacts),
+    )
+
+
+class _Tally:
+    """Collects what the rules say."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.not_checked: list[NotChecked] = []
+        self.held = 0
+        self.raised = False
+
+    def guarded(self, compute: Callable[[], T]) -> T | None:
+        """Return what ``compute`` gives; a bug in it must not hide the rest, nor pass."""
+        try:
+            return compute()
+        except Exception as error:
+            self.raised = True
+            self.findings.append(_bug(error))
+            return None
+
+    def run(self, rule: Rule, case: Case) -> None:
+        first: list[Found] = []
+        rest: deque[Found] = deque(maxlen=1)
+        count = self.guarded(lambda: self._listen(rule, case, first, rest)) or 0
+        if rest and count:
+            message = f"and {count - MOST_PER_RULE} more like this, the last one here"
+            first.append(replace(rest[0], message=message))
+        self.findings += [_finding(rule, one) for one in first]
+
+    def _listen(self, rule: Rule, case: Case, first: list[Found], rest: deque[Found]) -> int:
+        """Sort what a rule says; a flood of findings is counted, not kept."""
+        count = 0
+        for outcome in _outcomes(rule, case):
+            if isinstance(outcome, Held):
+                self.held += outcome.count
+            elif isinstance(outcome, Skipped):
+                self._skip(rule, outcome)
+            else:
+                count += 1
+                (first if count <= MOST_PER_RULE else rest).append(outcome)
+        return count
+
+    def _skip(self, rule: Rule, outcome: Skipped) -> None:
+        entry = NotChecked(rule.id, rule.slug, outcome.reason, outcome.pointer)
+        if entry not in self.not_checked[-MOST_PER_RULE:]:
+            self.not_checked.append(entry)
+
+
+def _outcomes(rule: Rule, case: Case) -> Iterator[Outcome]:
+    """Run a rule; without a sound document only the families that read the text run."""
+    if case.results.sound is None and rule.family not in ("READ", "SCHEMA"):
+        yield Skipped("the file breaks its contract, see the schema findings")
+        return
+    yield from rule.check(case)
+
+
+def _finding(rule: Rule, found: Found) -> Finding:
+    return Finding(
+        rule=rule.id,
+        slug=rule.slug,
+        severity=rule.severity if found.severity is None else found.severity,
+        pointer=found.pointer,
+        message=found.message,
+        expected=found.expected,
+        actual=found.actual,
+        why=rule.why,
+        fix=rule.fix,
+    )
+
+
+def _bug(error: Exception) -> Finding:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    return Finding(
+        rule=BUG,
+        slug="audit-failed",
+        severity=Severity.ERROR,
+        pointer="",
+        message=f"a check itself failed: {type(error).__name__}: {str(error)[:120]} ({place})",
+        why="This is a bug in audit, not in the file; the gate fails closed.",
+        fix="Please report it with the file, if you may share it.",
+    )
+
+
+def today() -> datetime.date:
+    """Return the date waivers are held against; ``SOURCE_DATE_EPOCH`` sets it for reproduction."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if epoch.isdigit():
+        return datetime.datetime.fromtimestamp(int(epoch), tz=datetime.UTC).date()
+    return datetime.datetime.now(tz=datetime.UTC).date()
+
+
+def _waived(findings: list[Finding], waivers: tuple[Waiver, ...]) -> list[Finding]:
+    in_force = [w for w in waivers if datetime.date.fromisoformat(w.expires) >= today()]
+    return [
+        replace(finding, waiver=next((w for w in in_force if _covers(w, finding)), None))
+        for finding in findings
+    ]
+
+
+def _covers(waiver: Waiver, finding: Finding) -> bool:
+    if waiver.rule not in (finding.rule, finding.slug):
+        return False
+    if waiver.pointer.endswith("/*"):
+        return finding.pointer.startswith(waiver.pointer[:-1])
+    return finding.pointer == waiver.pointer
+
+
+def _placed(results: Results, findings: list[Finding]) -> tuple[Finding, ...]:
+    """Sort worst first and fill in line and column from the text."""
+    if results.source.data:
+        places = locate(results.source.text, {finding.pointer for finding in findings})
+        findings = [
+            replace(f, line=places[f.pointer][0], column=places[f.pointer][1]) for f in findings
+        ]
+    order = {rule.id: index for index, rule in enumerate(CATALOGUE)}
+    order[BUG] = -1
+    findings.sort(key=lambda f: (-f.severity, order[f.rule], natural_key(f.pointer), f.message))
+    return tuple(findings)

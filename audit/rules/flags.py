@@ -1,0 +1,111 @@
+"""FLAG: what a file says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from audit.finding import Severity
+from audit.pointer import join
+from audit.rules.agreement import owners
+from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
+
+
+def formal_diagnostic(case: Case) -> Iterator[Outcome]:
+    """The file calls itself a formal comparison and a diagnostic.
+
+    Why
+        A diagnostic shows that the machinery works; it was not designed to compare.
+    Fix
+        Set evaluation_protocol.formal_comparison to false, or drop diagnostic_only.
+    Bad
+        "diagnostic_only": true with "formal_comparison": true
+    Good
+        "diagnostic_only": true with "formal_comparison": false
+    """
+    formal = case.results.block("evaluation_protocol").get("formal_comparison")
+    diagnostic = case.results.usable.get("diagnostic_only")
+    if formal is None or diagnostic is None:
+        yield Skipped("the file does not say whether it is a diagnostic and a formal comparison")
+    elif formal and diagnostic:
+        pointer = "/evaluation_protocol/formal_comparison"
+        yield Found(pointer, "the file also calls itself a diagnostic", "false", "true")
+    else:
+        yield Held()
+
+
+def not_measured(case: Case) -> Iterator[Outcome]:
+    """The figures were not measured by who wrote the file.
+
+    Why
+        Copied figures cannot be checked against the runs they came from.
+    Fix
+        Measure them, or keep them in the reported block, where they decide nothing.
+    Bad
+        "measured_locally": false
+    Good
+        "measured_locally": true
+    """
+    flag = case.results.usable.get("measured_locally")
+    if flag is None:
+        yield Skipped("the file does not say who measured its figures")
+    elif flag:
+        yield Held()
+    else:
+        yield Found("/measured_locally", "the figures were measured elsewhere", "true", "false")
+
+
+def unverified_data(case: Case) -> Iterator[Outcome]:
+    """The data was not held against its hash before use.
+
+    Why
+        A hash that was written down and not compared proves nothing about what was read.
+    Fix
+        Hash the file when it is opened, and stop on a difference.
+    Bad
+        "verified": false
+    Good
+        "verified": true
+    """
+    compared = False
+    for pointer, owner in owners(case.results):
+        flag = (owner.get("dataset") or {}).get("verified")
+        if flag is None:
+            continue
+        compared = True
+        if flag:
+            yield Held()
+        else:
+            message = "the data was not held against its hash"
+            yield Found(join(pointer, "dataset", "verified"), message, "true", "false")
+    if not compared:
+        yield Skipped("the file does not say whether the data was verified")
+
+
+def diagnostic_claim(case: Case) -> Iterator[Outcome]:
+    """A claim is made on a file that calls itself a diagnostic.
+
+    Why
+        Its authors say the study was not made to carry claims.
+    Fix
+        Claim from a study that was designed for it, with seeds and tasks planned beforehand.
+    Bad
+        "diagnostic_only": true with "claims": [{"direction": "gain"}]
+    Good
+        "diagnostic_only": true without claims
+    """
+    claims = case.results.items("claims")
+    if not (claims or case.claims):
+        yield Skipped("nothing is claimed")
+    elif case.results.usable.get("diagnostic_only"):
+        message = f"{len(claims) + len(case.claims)} claims on a file that says diagnostic_only"
+        yield Found("/claims" if claims else "/diagnostic_only", message)
+    else:
+        yield Held()
+
+
+RULES = (
+    Rule("FLAG001", "formal-diagnostic", Severity.ERROR, formal_diagnostic),
+    Rule("FLAG002", "not-measured-locally", Severity.WARNING, not_measured),
+    Rule("FLAG003", "unverified-data", Severity.WARNING, unverified_data),
+    Rule("FLAG004", "diagnostic-claim", Severity.INFO, diagnostic_claim),
+)

@@ -1,0 +1,269 @@
+"""SEED: whether the runs are independent trainings, and all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+
+from audit.finding import Severity
+from audit.pointer import join
+from audit.results import Arm, Evaluation, Run
+from audit.rules.comparison import seeds
+from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
+
+# With fewer draws two honest runs may agree on every task.
+_FEWEST_DRAWS = 30
+_TELLING_STEPS = 50
+
+
+def duplicate_seed(case: Case) -> Iterator[Outcome]:
+    """A seed stands twice in one arm.
+
+    Why
+        Two runs with one seed are one run counted twice: the seeds are fewer than they look and
+        their spread too small.
+    Fix
+        Give every run a seed of its own; leave out copies and re-evaluations.
+    Bad
+        runs with seeds 0, 0, 1
+    Good
+        runs with seeds 0, 1, 2
+    """
+    for arm in case.results.arms:
+        first: dict[int, str] = {}
+        labelled = seeds(arm)
+        for pointer, seed in labelled:
+            if seed in first:
+                yield Found(
+                    pointer, f"seed {seed} is that of {first[seed]} too", "seeds of their own"
+                )
+            first.setdefault(seed, pointer)
+        yield Held(len(first))
+        if not labelled:
+            yield Skipped("no run has a seed", join(arm.pointer, "seed_results"))
+
+
+def _same(first: Run, second: Run) -> str:
+    """Return the evidence that two runs are one training, or nothing."""
+    key = "final_parameters_sha256"
+    hashes = first.document.get(key), second.document.get(key)
+    if hashes[0] is not None and hashes[0] == hashes[1]:
+        return "the same final parameters"
+    if first.training and first.training == second.training and _tells(first):
+        return "the same training telemetry"
+    ours, theirs = _outcomes(first), _outcomes(second)
+    if ours and [_content(e) for e in ours] == [_content(e) for e in theirs]:
+        return "the same outcome on every task"
+    return ""
+
+
+def _tells(run: Run) -> bool:
+    """Whether the telemetry holds figures that two trainings would not share by chance."""
+    return any(
+        update.get("gradient_l2_norm") or update.get("loss")
+        for step in run.training[:_TELLING_STEPS]
+        for update in step.get("updates", [])
+    )
+
+
+def _content(evaluation: Evaluation) -> tuple[object, ...]:
+    keys = ("benchmark", "metric", "task_ids", "correct", "samples", "scores")
+    return tuple(evaluation.document.get(key) for key in keys)
+
+
+def _outcomes(run: Run) -> list[Evaluation]:
+    """Return the evaluations of a run, if together they could tell two runs apart."""
+    evaluations = [e for e in run.evaluations if e.per_task]
+    draws = sum(
+        sum(e.samples) if e.samples is not None else len(e.scores or []) for e in evaluations
+    )
+    mixed = any(0 < (e.mean or 0) < 1 for e in evaluations)
+    return evaluations if mixed and draws >= _FEWEST_DRAWS else []
+
+
+def _comparable(run: Run) -> bool:
+    return bool("final_parameters_sha256" in run.document or run.training or _outcomes(run))
+
+
+def identical_runs(case: Case) -> Iterator[Outcome]:
+    """Two runs of an arm are the same training under different labels.
+
+    Why
+        A copy adds no evidence, but halves the spread between seeds. It also happens when the seed
+        is not passed on to the trainer.
+    Fix
+        Check that the seed reaches model, data order and sampling; leave out copies.
+    Bad
+        seeds 42 and 43 with one final_parameters_sha256
+    Good
+        a hash of its own for every seed
+    """
+    compared = False
+    for arm in case.results.arms:
+        runs = [run for run in arm.runs if _comparable(run)]
+        compared = compared or len(runs) > 1
+        copies: dict[str, str] = {}
+        for first, second in combinations(runs, 2):
+            unlabelled = first.seed is None or first.seed != second.seed
+            evidence = _same(first, second) if second.pointer not in copies and unlabelled else ""
+            if evidence:
+                copies[second.pointer] = f"{evidence} as {first.label}"
+        yield Held(len(runs) - len(copies))
+        for pointer, message in copies.items():
+            yield Found(pointer, message, "a training of its own")
+    if not compared:
+        yield Skipped("no arm has two runs with parameter hashes, telemetry or enough outcomes")
+
+
+def identical_arms(case: Case) -> Iterator[Outcome]:
+    """Runs of two arms are the same training.
+
+    Why
+        Then the arms do not differ there: the change was not switched on, or a run was filed under
+        both arms.
+    Fix
+        Check that the change reaches the trainer, and that each run stands in one arm.
+    Bad
+        method and control at seed 42 with one final_parameters_sha256
+    Good
+        a hash of its own for every run
+    """
+    compared = False
+    for one, other in combinations(case.results.arms, 2):
+        ours, theirs = ([r for r in arm.runs if _comparable(r)] for arm in (one, other))
+        for run in theirs:
+            for twin in ours:
+                compared = True
+                evidence = _same(twin, run)
+                if evidence:
+                    message = f"{evidence} as {twin.label} of {one.name}"
+                    yield Found(run.pointer, message, "arms that differ")
+                    break
+            else:
+                yield Held()
+    if not compared:
+        yield Skipped("no two arms have runs with parameter hashes, telemetry or enough outcomes")
+
+
+def seeds_not_listed(case: Case) -> Iterator[Outcome]:
+    """A seed that was launched has no run, or a run was never launched.
+
+    Why
+        Showing the best of several runs turns noise into gain; the runs left out are the evidence
+        against it.
+    Fix
+        Record every run that was launched, the failed ones with their status.
+    Bad
+        "launched_seeds": {"method": [1, 2, 3, 4, 5]} and three runs
+    Good
+        "launched_seeds": {"method": [1, 2, 3]} and three runs
+    """
+    launched = case.results.block("launched_seeds")
+    claimed = bool(case.claims or case.results.items("claims"))
+    severity = Severity.ERROR if claimed else Severity.WARNING
+    if not launched:
+        yield Skipped("the seeds that were launched are not recorded")
+    for name, started in launched.items():
+        place = join("/launched_seeds", name)
+        arm = case.results.arm(name)
+        if arm is None:
+            yield Found(place, "launched, and no such arm is recorded", severity=severity)
+        else:
+            yield from _unlisted(arm, place, started, severity)
+
+
+def _unlisted(
+    arm: Arm, place: str, started: list[int | None], severity: Severity
+) -> Iterator[Outcome]:
+    left = Counter(run.seed for run in arm.runs)
+    for index, seed in enumerate(started):
+        if left[seed] > 0:
+            left[seed] -= 1
+            yield Held()
+        else:
+            message = f"launched in {arm.name}, and no run is recorded"
+            yield Found(join(place, index), message, "a run", str(seed), severity)
+    for run in reversed(arm.runs):
+        if left[run.seed] > 0:
+            left[run.seed] -= 1
+            message = "the run's seed is not among those launched"
+            yield Found(join(run.pointer, "seed"), message, actual=str(run.seed))
+
+
+def failed_runs(case: Case) -> Iterator[Outcome]:
+    """A run did not come to its end.
+
+    Why
+        A recipe that diverges on one seed in three is not the recipe that the other two show.
+    Fix
+        Run the seed again only if the fault was the machine's, and say so; else report it.
+    Bad
+        "status": "diverged"
+    Good
+        "status": "finished"
+    """
+    for run in case.results.runs:
+        if run.finished:
+            yield Held()
+        else:
+            reason = run.document.get("failure")
+            message = f"the run {run.status}: {reason}" if reason else f"the run is {run.status}"
+            yield Found(join(run.pointer, "status"), message, "finished", run.status)
+
+
+def unlabelled_runs(case: Case) -> Iterator[Outcome]:
+    """Runs have no seed: they count as runs and are never paired.
+
+    Why
+        Which run of one arm belongs to which of the other is not known; numbering them would
+        invent it.
+    Fix
+        Record the seed each run was started with.
+    Bad
+        "seed": null
+    Good
+        "seed": 42
+    """
+    for arm in case.results.arms:
+        bare = [run for run in arm.runs if run.seed is None]
+        yield Held(len(arm.runs) - len(bare))
+        if bare:
+            message = f"{len(bare)} of {len(arm.runs)} runs of {arm.name} have no seed"
+            yield Found(join(bare[0].pointer, "seed"), message)
+
+
+def duplicate_run_id(case: Case) -> Iterator[Outcome]:
+    """Two runs have one run_id.
+
+    Why
+        One of them is a copy, or was filed under another's name.
+    Fix
+        Give every run the id of the job that made it.
+    Bad
+        "run_id": "job-17" in two runs
+    Good
+        "run_id": "job-17" and "job-18"
+    """
+    first: dict[str, str] = {}
+    for run in case.results.runs:
+        if run.run_id is None:
+            continue
+        if run.run_id in first:
+            message = f"{first[run.run_id]} has this run_id too"
+            yield Found(join(run.pointer, "run_id"), message, "an id of its own", run.run_id)
+        first.setdefault(run.run_id, run.pointer)
+    yield Held(len(first))
+    if not first:
+        yield Skipped("no run has a run_id")
+
+
+RULES = (
+    Rule("SEED002", "duplicate-seed", Severity.ERROR, duplicate_seed),
+    Rule("SEED003", "identical-runs", Severity.ERROR, identical_runs),
+    Rule("SEED004", "identical-arms", Severity.WARNING, identical_arms),
+    Rule("SEED005", "seeds-not-listed", Severity.ERROR, seeds_not_listed),
+    Rule("SEED006", "failed-runs", Severity.WARNING, failed_runs),
+    Rule("SEED007", "unlabelled-runs", Severity.INFO, unlabelled_runs),
+    Rule("SEED008", "duplicate-run-id", Severity.ERROR, duplicate_run_id),
+)

@@ -1,0 +1,217 @@
+"""The training logs of a file as flat lists, made once and shared by the rules on telemetry.
+
+A log can hold a hundred thousand response audits. The rules therefore compare whole columns, and
+build the pointer of a place only when something is found there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from audit.pointer import join
+from audit.results import Arm, Results, Run
+from audit.rules.rule import Case, Outcome, Skipped
+
+# Loss terms and weights, by the names of TRL's settings, that the relations on losses leave out.
+_OTHER_TERMS = (
+    "beta",
+    "entropy_coef",
+    "top_entropy_quantile",
+    "use_vllm",
+    "mask_truncated_completions",
+)
+
+
+@dataclass(frozen=True)
+class RunLog:
+    """The training log of one run and the settings it was made with."""
+
+    run: Run
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """Entries of ``training``."""
+        return self.run.training
+
+    @property
+    def full(self) -> bool:
+        """Whether every step and response is recorded."""
+        return (self.run.telemetry.get("level") or "full") == "full"
+
+    @property
+    def groups(self) -> int:
+        """Groups trained on in a step."""
+        return int(self.run.telemetry.get("groups_per_step") or 1)
+
+    @property
+    def group_size(self) -> int | None:
+        """Responses in a group; None where the file does not say."""
+        size = self.run.telemetry.get("responses_per_group") or self.run.protocol.get("group")
+        return None if size is None else int(size)
+
+    @property
+    def rejects(self) -> bool:
+        """Whether groups without variance were rejected before training."""
+        return (self.run.telemetry.get("zero_groups") or "rejected") == "rejected"
+
+    @property
+    def in_order(self) -> bool:
+        """Whether a step is one group, drawn in order until one has variance."""
+        return self.rejects and self.groups == 1
+
+    @property
+    def advantage(self) -> tuple[int, float]:
+        """Delta degrees of freedom and epsilon of the advantages."""
+        settings = self.run.telemetry.get("advantage") or {}
+        return int(settings.get("ddof", 0)), float(settings.get("epsilon", 1e-6))
+
+    @cached_property
+    def token_ratios(self) -> bool:
+        """Whether ratios are of tokens, not of whole responses."""
+        return self.run.protocol.get("importance_sampling_level") != "sequence"
+
+    @cached_property
+    def mean_loss(self) -> bool:
+        """Whether the loss is the mean over responses of token means, with no term beside it."""
+        protocol = self.run.protocol
+        kind = self.run.telemetry.get("loss_type") or protocol.get("loss_type") or "grpo"
+        return (
+            kind == "grpo"
+            and self.token_ratios
+            and not any(protocol.get(name) for name in _OTHER_TERMS)
+        )
+
+
+class Update(NamedTuple):
+    """One optimizer step; its audits are ``audits[first:end]`` of the arm's log."""
+
+    log: RunLog
+    step: int
+    place: int
+    document: Mapping[str, Any]
+    first: int
+    end: int
+
+    @property
+    def step_document(self) -> Mapping[str, Any]:
+        """The step it belongs to."""
+        return self.log.steps[self.step]
+
+    @property
+    def pointer(self) -> str:
+        """Where it stands in the file."""
+        return join(self.log.run.pointer, "training", self.step, "updates", self.place)
+
+
+@dataclass(frozen=True)
+class ArmLog:
+    """The training logs of an arm's runs.
+
+    Attributes
+    ----------
+    runs : list of RunLog
+        Those that have a log.
+    updates : list of Update
+        In the order of the file.
+    audits : list of dict
+        Response audits of all updates.
+    """
+
+    arm: Arm
+    runs: list[RunLog] = field(default_factory=list)
+    updates: list[Update] = field(default_factory=list)
+    audits: list[Mapping[str, Any]] = field(default_factory=list)
+    _columns: dict[str, list[Any]] = field(default_factory=dict)
+
+    def column(self, name: str) -> list[Any]:
+        """Return one field of all audits, None where it is absent."""
+        if name not in self._columns:
+            self._columns[name] = [audit.get(name) for audit in self.audits]
+        return self._columns[name]
+
+    def update_of(self, index: int) -> Update:
+        """Return the update that an audit belongs to."""
+        return self.updates[bisect_right(self._starts, index) - 1]
+
+    def pointer(self, index: int, name: str) -> str:
+        """Return where a field of an audit stands in the file."""
+        update = self.update_of(index)
+        return join(update.pointer, "response_audits", index - update.first, name)
+
+    @cached_property
+    def sequences(self) -> list[int | None] | None:
+        """Field ``sequence`` of all audits; None where no audit has it."""
+        column = self.column("sequence")
+        return None if column.count(None) == len(column) else column
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        # An update without audits shares its start with the next one, which must win.
+        return [update.first for update in self.updates]
+
+    def steps(self) -> Iterator[tuple[RunLog, int, Mapping[str, Any]]]:
+        """Every step with its log and its place in it."""
+        for log in self.runs:
+            for place, step in enumerate(log.steps):
+                yield log, place, step
+
+
+def step_pointer(log: RunLog, place: int, *tokens: str | int) -> str:
+    """Return the pointer of a step, or of a member below it."""
+    return join(log.run.pointer, "training", place, *tokens)
+
+
+def each_arm(case: Case, check: Callable[[ArmLog], Iterator[Outcome]]) -> Iterator[Outcome]:
+    """Make a check on every arm that has a training log; say once what was lacking."""
+    told: set[str] = set()
+    for arm in case.logs:
+        outcomes = check(arm) if arm.runs else iter([_no_log(arm)])
+        yield from _news(outcomes, told)
+
+
+def each_run(case: Case, check: Callable[[RunLog], Iterator[Outcome]]) -> Iterator[Outcome]:
+    """Make a check on every run that has a training log; say once what was lacking."""
+    told: set[str] = set()
+    for arm in case.logs:
+        for log in arm.runs:
+            yield from _news(check(log), told)
+        if not arm.runs:
+            yield from _news(iter([_no_log(arm)]), told)
+
+
+def _no_log(arm: ArmLog) -> Outcome:
+    return Skipped("no training log", arm.arm.pointer)
+
+
+def _news(outcomes: Iterator[Outcome], told: set[str]) -> Iterator[Outcome]:
+    for outcome in outcomes:
+        if isinstance(outcome, Skipped):
+            if outcome.reason in told:
+                continue
+            told.add(outcome.reason)
+        yield outcome
+
+
+def read_logs(results: Results) -> tuple[ArmLog, ...]:
+    """Return the training logs of every arm, top arm first."""
+    return tuple(_arm_log(arm) for arm in results.arms)
+
+
+def _arm_log(arm: Arm) -> ArmLog:
+    result = ArmLog(arm)
+    updates, audits = result.updates, result.audits
+    for run in arm.runs:
+        if not run.training:
+            continue
+        log = RunLog(run)
+        result.runs.append(log)
+        for index, step in enumerate(log.steps):
+            for place, update in enumerate(step.get("updates") or ()):
+                first = len(audits)
+                audits += update.get("response_audits") or ()
+                updates.append(Update(log, index, place, update, first, len(audits)))
+    return result

@@ -1,0 +1,344 @@
+"""The contract of a results file: where a document breaks it, and which keys it does not name.
+
+The schema itself is ``schemas/results.v2.schema.json``. ``jsonschema_rs`` judges every value;
+this module only decides where to look and says in words what was found. A fault is looked for from
+the root down, into what is not valid alone, so that a file with a million faults costs no more
+memory than one with a hundred (asked for all errors at once, the library keeps the instance with
+each of them).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import islice
+from typing import Any
+
+from audit.pointer import from_parts, join, natural_key
+from audit.resources import resource
+
+MOST_FAULTS = 200
+_LONGEST_VALUE = 60
+_SLICE = 1024
+_BELOW = frozenset({"properties", "items", "additionalProperties"})
+_ANNOTATIONS = frozenset({"$schema", "$id", "$comment", "$defs", "title", "description"}) | {
+    "default",
+    "examples",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFault:
+    """One place where a document breaks the schema.
+
+    ``pointer`` is the JSON Pointer of the value, ``keyword`` the JSON Schema keyword it breaks;
+    two keywords are ours: ``json`` (not plain JSON, so that nothing can be judged) and ``limit``
+    (more faults than are listed), both at the root. ``message`` is a clause in plain
+    words, ``expected`` and ``actual`` are short texts.
+    """
+
+    pointer: str
+    keyword: str
+    message: str
+    expected: str
+    actual: str
+
+
+def schema_faults(document: Any, limit: int = MOST_FAULTS) -> list[SchemaFault]:
+    """Return where a document breaks the schema, in the order of the pointers, then keywords.
+
+    Parameters
+    ----------
+    document : object
+        A parsed JSON document.
+    limit : int
+        Most faults that are listed: the first in document order. Where there are more, a last
+        fault at the root with the keyword ``limit`` says so.
+
+    Returns
+    -------
+    list of SchemaFault
+        Empty where the document keeps the contract.
+    """
+    try:
+        faults = list(islice(_faults(_root(), document, ""), limit + 1))
+    except (ValueError, TypeError, RecursionError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        message = f"the document cannot be judged: {_shortened(reason)}"
+        return [SchemaFault("", "json", message, "plain JSON", "")]
+    more = len(faults) > limit
+    listed = sorted(faults[:limit], key=lambda fault: (natural_key(fault.pointer), fault.keyword))
+    if more:
+        message = f"more than {limit} faults; only the first {limit} of the file are listed"
+        listed.append(SchemaFault("", "limit", message, "none", f"more than {limit}"))
+    return listed
+
+
+def unknown_keys(document: Any, limit: int = MOST_FAULTS) -> list[str]:
+    """Return pointers of the keys that the schema does not name, in document order.
+
+    A key that recurs in blocks of one kind (each step, each run) is given once, at its first place.
+    Blocks whose keys are the author's own, such as ``protocol`` or ``method_metrics``, have none.
+
+    Parameters
+    ----------
+    document : object
+        A parsed JSON document, valid or not.
+    limit : int
+        Most pointers returned.
+    """
+    found: dict[tuple[int, str], str] = {}
+    _note_unknown(_root(), document, [], found, limit)
+    return list(found.values())
+
+
+@cache
+def results_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a results file; treat it as read-only."""
+    text = resource("schemas/results.v2.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+class _Node:
+    """One place of the schema: its own keywords, and what stands below it."""
+
+    def __init__(self, fragment: dict[str, Any]) -> None:
+        self.fragment = fragment
+
+    @cached_property
+    def whole(self) -> Any:
+        """Validator of a value and all below it."""
+        return _validator({**self.fragment, "$defs": results_schema()["$defs"]})
+
+    @cached_property
+    def entries(self) -> Any:
+        """Validator of the entries of a list, whatever its length."""
+        return _validator({"items": self.fragment["items"], "$defs": results_schema()["$defs"]})
+
+    @cached_property
+    def own(self) -> tuple[tuple[str, Any], ...]:
+        """Each keyword about the value itself, with a validator of that keyword alone."""
+        keywords = self.fragment.keys() - _BELOW - _ANNOTATIONS
+        return tuple((word, _validator({word: self.fragment[word]})) for word in sorted(keywords))
+
+    @cached_property
+    def members(self) -> dict[str, _Node]:
+        """Nodes of the keys the schema names."""
+        return {key: _node(below) for key, below in self.fragment.get("properties", {}).items()}
+
+    @cached_property
+    def others(self) -> _Node | None:
+        """Node of all further keys, where the schema says what they hold."""
+        below = self.fragment.get("additionalProperties")
+        return _node(below) if isinstance(below, dict) else None
+
+    @cached_property
+    def items(self) -> _Node | None:
+        """Node of the entries of a list."""
+        return _node(self.fragment["items"]) if "items" in self.fragment else None
+
+    @cached_property
+    def names_its_keys(self) -> bool:
+        """Whether a key that the schema does not name is worth a word."""
+        return bool(self.members) and "additionalProperties" not in self.fragment
+
+    @cached_property
+    def nested(self) -> bool:
+        """Whether anything below names its keys."""
+        below = [*self.members.values(), self.others, self.items]
+        return any(node.names_its_keys or node.nested for node in below if node)
+
+    def below(self, value: Any) -> Iterator[tuple[str | int, Any, _Node]]:
+        """Yield key, value and node of what lies below a value of whatever type."""
+        if isinstance(value, dict):
+            for key, member in value.items():
+                node = self.members.get(key, self.others)
+                if node is not None:
+                    yield key, member, node
+        elif isinstance(value, list) and self.items is not None:
+            for index, item in enumerate(value):
+                yield index, item, self.items
+
+
+def _validator(schema: dict[str, Any]) -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.validator_for(
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    )
+
+
+@cache
+def _root() -> _Node:
+    return _Node(results_schema())
+
+
+@cache
+def _definition(name: str) -> _Node:
+    return _Node(results_schema()["$defs"][name])
+
+
+def _node(fragment: dict[str, Any]) -> _Node:
+    """Return the node of a fragment; beside a ``$ref`` our schema has annotations only."""
+    reference = fragment.get("$ref")
+    return _definition(reference.rpartition("/")[2]) if reference else _Node(fragment)
+
+
+def _faults(node: _Node, value: Any, here: str) -> Iterator[SchemaFault]:
+    if node.whole.is_valid(value):
+        return
+    for keyword, validator in node.own:
+        if not validator.is_valid(value):
+            yield from _described(keyword, node.fragment, value, here)
+    for token, member, below in _suspects(node, value):
+        yield from _faults(below, member, join(here, token))
+
+
+def _suspects(node: _Node, value: Any) -> Iterator[tuple[str | int, Any, _Node]]:
+    """Yield what lies below, passing over slices of a list that are valid as a whole."""
+    if not isinstance(value, list) or node.items is None:
+        yield from node.below(value)
+        return
+    for start in range(0, len(value), _SLICE):
+        part = value[start : start + _SLICE]
+        if not node.entries.is_valid(part):
+            for index, item in enumerate(part, start):
+                yield index, item, node.items
+
+
+def _note_unknown(
+    node: _Node, value: Any, path: list[str | int], found: dict[tuple[int, str], str], limit: int
+) -> None:
+    if _has_unknown(node, value):
+        for key in value:
+            place = (id(node), key)
+            if key not in node.members and place not in found and len(found) < limit:
+                found[place] = from_parts([*path, key])
+    if not node.nested:
+        return
+    for token, member, below in node.below(value):
+        if below.nested or _has_unknown(below, member):
+            path.append(token)
+            _note_unknown(below, member, path, found, limit)
+            path.pop()
+
+
+def _has_unknown(node: _Node, value: Any) -> bool:
+    return (
+        node.names_its_keys and isinstance(value, dict) and not value.keys() <= node.members.keys()
+    )
+
+
+def _described(
+    keyword: str, fragment: dict[str, Any], value: Any, here: str
+) -> Iterator[SchemaFault]:
+    wanted = fragment[keyword]
+    if keyword == "required":
+        for key in wanted:
+            if key not in value:
+                message = f"the key {key!r} is missing"
+                yield SchemaFault(here, keyword, message, f"the key {key!r}", _shown(value))
+        return
+    expected, message = _in_words(keyword, wanted, fragment, value)
+    yield SchemaFault(here, keyword, message, expected, _shown(value))
+
+
+def _in_words(keyword: str, wanted: Any, fragment: dict[str, Any], value: Any) -> tuple[str, str]:
+    """Return what was expected, and the clause that says what is wrong."""
+    shown = _shown(value)
+    match keyword:
+        case "type":
+            expected = _one_of([_TYPES[name] for name in _listed(wanted)])
+            return expected, f"{_kind(value)} where {expected} is due"
+        case "const":
+            return _shown(wanted), f"{shown} where {_shown(wanted)} is due"
+        case "enum":
+            expected = _one_of([_shown(choice) for choice in wanted])
+            return expected, f"{shown} where {expected} is due"
+        case "pattern":
+            example = _shown(fragment["examples"][0])
+            return f"text like {example}", f"{shown} does not have the form of {example}"
+        case "anyOf":
+            choices = _one_of([choice["title"] for choice in wanted])
+            return choices, f"one of these is due: {choices}"
+        case "minItems" | "maxItems":
+            expected = f"{_BOUNDS[keyword]} {wanted} entries"
+            return expected, f"{shown} where {expected} are due"
+        case "minLength":
+            expected = f"{_BOUNDS[keyword]} {_counted(wanted, 'character')}"
+            return expected, f"{shown} where {expected} is due"
+    bound = f"{_BOUNDS[keyword]} {wanted}"
+    return bound, f"{shown} where a number {bound} is due"
+
+
+_BOUNDS = {
+    "minimum": "not below",
+    "maximum": "not above",
+    "exclusiveMinimum": "above",
+    "exclusiveMaximum": "below",
+    "minItems": "at least",
+    "maxItems": "at most",
+    "minLength": "at least",
+}
+_TYPES = {
+    "string": "a string",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "null": "null",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _one_of(choices: list[str]) -> str:
+    *first, last = choices
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case float() if not math.isfinite(value):
+            return "a number that is not finite"
+        case float() if not value.is_integer():
+            return "a number with a fraction"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "a list"
+    return "an object"
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case list():
+            return f"a list of {len(value)}"
+        case dict():
+            return f"an object with {_counted(len(value), 'key')}"
+        case str():
+            return _shortened(json.dumps(value[:_LONGEST_VALUE], ensure_ascii=False))
+        case int() if value.bit_length() > _LONGEST_VALUE * 3:
+            return f"a whole number of {value.bit_length()} bits"
+    return _shortened(json.dumps(value))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."

@@ -1,0 +1,140 @@
+"""Speed of ``audit verify``, side by side with what people would run instead.
+
+Whole processes, alternating, medians of the ratios within each pair. Run::
+
+    python benchmarks/verify_speed.py [-n 9] [-o benchmarks/verify_speed.md]
+
+Needs ``check-jsonschema`` beside this Python. The artifact is the project's own; the 50 MB file is
+the same artifact with its training steps repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ARTIFACT = ROOT / "reports" / "gppo-framework" / "results.json"
+SCHEMA = ROOT / "schemas" / "results.v2.schema.json"
+BIG_BYTES = 50_000_000
+
+
+def measured(command: list[str]) -> tuple[float, float, float]:
+    """Run a process; return wall seconds, CPU seconds and peak memory in MB."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - start
+    if process.returncode not in (0, 1):
+        raise SystemExit(f"{command} ended with {process.returncode}")
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6
+
+
+def side_by_side(
+    one: list[str], other: list[str], times: int
+) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
+    """Run two commands in turn, the order changing, after one uncounted round."""
+    rows: tuple[list[tuple[float, ...]], list[tuple[float, ...]]] = ([], [])
+    for number in range(times + 1):
+        order = (0, 1) if number % 2 else (1, 0)
+        pair = {which: measured((one, other)[which]) for which in order}
+        if number:
+            rows[0].append(pair[0])
+            rows[1].append(pair[1])
+    return rows
+
+
+def repeated_artifact(path: Path, size: int) -> None:
+    """Write the artifact with the training steps of every run repeated, renumbered."""
+    document = json.loads(ARTIFACT.read_text(encoding="utf-8"))
+    runs = [
+        *document["seed_results"],
+        *(run for arm in document["controls"].values() for run in arm["seed_results"]),
+    ]
+    steps = sum(len(json.dumps(run["training"])) for run in runs)
+    times = max(1, size // steps)
+    for run in runs:
+        once = run["training"]
+        run["training"] = [
+            {**step, "step": number * len(once) + index + 1}
+            for number in range(times)
+            for index, step in enumerate(once)
+        ]
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def row(name: str, unit: int, one: list[tuple[float, ...]], other: list[tuple[float, ...]]) -> str:
+    a = statistics.median(values[unit] for values in one)
+    b = statistics.median(values[unit] for values in other)
+    ratio = statistics.median(x[unit] / y[unit] for x, y in zip(one, other, strict=True))
+    return f"| {name} | {a:.3f} | {b:.3f} | {ratio:.2f} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-n", "--times", type=int, default=9)
+    parser.add_argument("-o", "--output", type=Path)
+    options = parser.parse_args()
+    python = sys.executable
+    verify = [python, "-m", "audit", "verify"]
+    checker = [str(Path(python).parent / "check-jsonschema"), "--schemafile", str(SCHEMA)]
+    one_run = json.loads(ARTIFACT.read_text(encoding="utf-8"))
+    lines = [
+        "# Speed of `audit verify`",
+        "",
+        "Command: `python benchmarks/verify_speed.py`. Whole processes in turn in one run, "
+        f"{options.times} counted pairs; medians, and the median of the ratios within each pair. "
+        f"Python {platform.python_version()}, {os.cpu_count()} cores, "
+        f"check-jsonschema {version('check-jsonschema')}, jsonschema-rs "
+        f"{version('jsonschema-rs')}, numpy {version('numpy')}, scipy {version('scipy')}.",
+        "",
+        "| what | audit | other | ratio |",
+        "|---|---|---|---|",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        small = Path(folder) / "no-verdict.json"
+        one_run["controls"] = {}
+        for key in ("seed_results",):
+            one_run[key] = one_run[key][:1]
+        small.write_text(json.dumps(one_run), encoding="utf-8")
+        for name, path in (
+            ("no verdict (one arm), CPU s, other = check-jsonschema", small),
+            ("with a verdict (the artifact), CPU s, other = check-jsonschema", ARTIFACT),
+        ):
+            a, b = side_by_side([*verify, str(path)], [*checker, str(path)], options.times)
+            lines.append(row(name, 1, a, b))
+            lines.append(row(name.replace("CPU", "wall"), 0, a, b))
+        big = Path(folder) / "big.json"
+        repeated_artifact(big, BIG_BYTES)
+        load = [python, "-c", f"import json; json.load(open({str(big)!r}))"]
+        a, b = side_by_side([*verify, str(big)], load, max(3, options.times // 3))
+        megabytes = big.stat().st_size / 1e6
+        lines.append(row(f"{megabytes:.0f} MB artifact, CPU s, other = json.load alone", 1, a, b))
+        peak = statistics.median(values[2] for values in a)
+        lines += [
+            "",
+            f"Peak memory on the {megabytes:.0f} MB file: {peak:.0f} MB, "
+            f"{peak / megabytes:.1f} times the file (json.load alone "
+            f"{statistics.median(v[2] for v in b) / megabytes:.1f} times).",
+        ]
+    text = "\n".join(lines) + "\n"
+    if options.output:
+        options.output.write_text(text, encoding="utf-8")
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    main()

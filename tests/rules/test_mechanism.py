@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cases import full, gppo, outcomes, patched, places, reasons
+
+from audit.finding import Severity
+from audit.rules.rule import Found
+
+LATER = "/seed_results/0/training/0/updates/1"
+
+
+def only(document: dict[str, Any], rule: str) -> Found:
+    (found,) = (o for o in outcomes(document, rule) if isinstance(o, Found))
+    return found
+
+
+def test_a_clip_that_never_fired_is_counted_against_the_control_that_did() -> None:
+    found = only(gppo(), "MECH001")
+    assert found.pointer == LATER
+    assert found.severity is None
+    assert "0 of the 36 response audits that could have shown it" in found.message
+    assert "72 in all" in found.message
+    assert "grpo-control in 34 of 36" in found.message
+
+
+def test_one_clipped_response_is_enough() -> None:
+    document = patched(gppo(), {LATER + "/response_audits/0/clip_fraction": 0.01})
+    assert places(document, "MECH001") == set()
+    assert places(full(), "MECH001") == set()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "severity"), [("clip", None), ("reward", Severity.INFO), ("other", Severity.INFO)]
+)
+def test_a_change_that_is_not_the_clip_makes_it_information(
+    mechanism: str, severity: Severity | None
+) -> None:
+    document = patched(gppo(), {"/change": {"mechanism": mechanism}})
+    assert only(document, "MECH001").severity is severity
+
+
+@pytest.mark.parametrize(
+    ("change", "severity"), [({}, Severity.INFO), ({"mechanism": "clip"}, None)]
+)
+def test_one_update_a_batch_is_benign_unless_the_change_is_the_clip(
+    change: dict[str, str], severity: Severity | None
+) -> None:
+    second = [
+        f"/seed_results/{run}/training/{step}/updates/1" for run in range(3) for step in range(3)
+    ]
+    found = only(patched(gppo(), {"/change": change}, second), "MECH001")
+    assert found.severity is severity
+    assert "one update a batch" in found.message
+
+
+def test_half_the_groups_without_advantage_are_a_warning() -> None:
+    found = only(gppo(), "MECH002")
+    assert found.pointer == "/seed_results/0/sampling"
+    assert "gppo-framework 11 of 20" in found.message
+    assert "grpo-control 7 of 16" in found.message
+    assert places(full(), "MECH002") == set()
+
+
+def test_flat_groups_are_counted_from_rewards_where_they_are_kept() -> None:
+    steps = full()["seed_results"][0]["training"]
+    flat = {
+        f"/seed_results/{run}/training/{step}": entry
+        | {"rewards": [0.0] * 8, "zero_advantage_groups": 2}
+        for run in range(3)
+        for step, entry in enumerate(steps)
+    }
+    sampling = [f"/seed_results/{run}/sampling/zero_advantage_groups" for run in range(3)]
+    document = patched(full(), flat, sampling)
+    assert only(document, "MECH002").actual == "100% in chi-clip"
+
+
+def test_a_clip_out_of_reach_is_a_warning_and_a_false_statement_an_error() -> None:
+    pointer = "/seed_results/0/telemetry/clip_reachable"
+    moved = only(patched(full(), {pointer: False}), "MECH003")
+    assert (moved.pointer, moved.severity) == (pointer, Severity.ERROR)
+    still: dict[str, object] = {
+        f"/seed_results/0/training/{step}/updates/1/response_audits": []
+        for step in range(len(full()["seed_results"][0]["training"]))
+    }
+    unreachable = only(patched(full(), still | {pointer: False}), "MECH003")
+    assert (unreachable.pointer, unreachable.severity) == (pointer, None)
+    assert reasons(gppo(), "MECH003") == {"telemetry.clip_reachable is not recorded"}

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.errors import InputError
+from audit.reading import DEEPEST, Defect, Source, parse, read_source
+
+
+def source(data: bytes | str, name: str = "results.json") -> Source:
+    raw = data.encode() if isinstance(data, str) else data
+    return Source(name, raw, hashlib.sha256(raw).hexdigest())
+
+
+def refusal(data: bytes | str) -> InputError:
+    with pytest.raises(InputError) as caught:
+        parse(source(data))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "empty (0 bytes)"),
+        (b"  \n\t ", "only white space"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n", "git lfs pull"),
+        (b"PK\x03\x04rest", "zip archive"),
+        (b"PAR1rest", "Parquet"),
+        (b"\x1f\x8brest", "gzip"),
+        (b"\xff\xfe{\x00}\x00", "UTF-16"),
+        ('{"a": "é"}'.encode("latin-1"), "not UTF-8: byte 0xe9 at offset 7"),
+        (b'{"a": [1, 2', "cut off"),
+        (b'{"a": 1}\n{"a": 2}', "more text after the end"),
+        (b"{'a': 1}", "not JSON"),
+        (b"[" * 100_000, "nested deeper"),
+        (b"[" * 100_000 + b"]" * 100_000, "nested deeper"),
+        (b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1), "nested deeper"),
+    ],
+)
+def test_what_is_not_json_is_named_in_one_line(data: bytes, says: str) -> None:
+    message = str(refusal(data))
+    assert says in message
+    assert message.startswith("results.json")
+    assert "\n" not in message
+
+
+def test_a_syntax_fault_names_line_and_column() -> None:
+    error = refusal('{"a": 1,\n "b": ,\n "c": 2}')
+    assert (error.line, error.column) == (2, 7)
+
+
+def test_nesting_up_to_the_limit_is_read() -> None:
+    document, defects = parse(source("[" * DEEPEST + "]" * DEEPEST))
+    assert not defects
+    assert document != []
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
+    assert parse(source(b'\xef\xbb\xbf{"a": 1}')) == ({"a": 1}, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "shown"),
+    [
+        ("NaN", "non-finite", "NaN"),
+        ("Infinity", "non-finite", "Infinity"),
+        ("-Infinity", "non-finite", "-Infinity"),
+        ("1e999", "non-finite", "1e999"),
+        ("-1e400", "non-finite", "-1e400"),
+        ("9007199254740993", "large-integer", "9007199254740993"),
+        ("-9007199254740993", "large-integer", "-9007199254740993"),
+        ("1" * 10_000, "large-integer", "1" * 37 + "..."),
+    ],
+)
+def test_a_number_no_figure_may_rest_on_is_taken_out(text: str, kind: str, shown: str) -> None:
+    document, defects = parse(source(f'{{"a": [0, {{"b": {text}}}]}}'))
+    assert document == {"a": [0, {"b": None}]}
+    assert defects == (Defect(kind, "/a/1/b", shown),)
+
+
+@pytest.mark.parametrize("text", ["9007199254740992", "-9007199254740992", "1e308", "0.1", "-0"])
+def test_numbers_that_readers_agree_on_stay(text: str) -> None:
+    document, defects = parse(source(f"[{text}]"))
+    assert document == [json.loads(text)]
+    assert defects == ()
+
+
+def test_duplicate_keys_are_named_once_each_and_the_last_value_stays() -> None:
+    document, defects = parse(source('{"a": {"x/y": 1, "x/y": 2, "x/y": 3, "z": 4}}'))
+    assert document == {"a": {"x/y": 3, "z": 4}}
+    assert defects == (Defect("duplicate-key", "/a/x~1y", "x/y"),)
+
+
+def test_an_unpaired_surrogate_is_replaced_and_named() -> None:
+    document, defects = parse(source(r'{"a": "x\ud83d", "\udc00": 1, "b": "\ud83d\ude00"}'))
+    assert document == {"a": "x\ufffd", "\ufffd": 1, "b": "\U0001f600"}
+    assert [d.kind for d in defects] == ["unpaired-surrogate", "unpaired-surrogate"]
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8")),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_sound_json_is_read_as_the_standard_library_reads_it(document: Any) -> None:
+    for ascii_only in (True, False):
+        text = json.dumps(document, ensure_ascii=ascii_only)
+        assert parse(source(text)) == (json.loads(text), ())
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_a_document_or_one_line(data: bytes) -> None:
+    try:
+        parse(source(data))
+    except InputError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - either outcome is right
+
+
+def test_the_hash_is_that_of_the_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_bytes(b"\xef\xbb\xbf{}\r\n")
+    assert read_source(path).sha256 == hashlib.sha256(b"\xef\xbb\xbf{}\r\n").hexdigest()
+
+
+@pytest.mark.parametrize("path", ["missing.json", ".", "nul\0byte.json", "x" * 300])
+def test_what_cannot_be_opened_is_one_line(path: str) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_source(path)
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}')))
+    read = read_source("-")
+    assert (read.name, read.data) == ("<stdin>", b'{"a": 1}')
