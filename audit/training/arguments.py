@@ -57,7 +57,7 @@ def grpo_arguments(
 
 
 def activation_checkpointing(on: bool) -> dict[str, Any]:
-    """The setting under the name this release of transformers gives it (TRL turns it on)."""
+    """Name the setting as this release of transformers does (TRL turns it on)."""
     from transformers import TrainingArguments
 
     renamed = "activation_checkpointing" in TrainingArguments.__dataclass_fields__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from audit.errors import InputError
 
@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from audit.training.tasks import Task
     from audit.training.trust_region import TrustRegion
 
+T = TypeVar("T")
+
 
 def trust_region(arm: Arm) -> TrustRegion:
-    """The region that an arm trains in.
+    """Build the region that an arm trains in.
 
     Raises
     ------
@@ -23,17 +25,21 @@ def trust_region(arm: Arm) -> TrustRegion:
     from audit.training.trust_region import AdaptiveClip, DivergenceRegion, FixedClip
 
     if arm.clip == "fixed":
-        assert arm.epsilon_low is not None and arm.epsilon_high is not None
-        return FixedClip(arm.epsilon_low, arm.epsilon_high)
+        return FixedClip(_given(arm.epsilon_low), _given(arm.epsilon_high))
     if arm.clip == "adaptive":
-        assert arm.epsilon_low is not None and arm.epsilon_high_max is not None
-        return AdaptiveClip(arm.epsilon_low, arm.epsilon_high_max)
-    assert arm.divergence and arm.topology and arm.radius is not None
-    return DivergenceRegion(arm.divergence, arm.topology, arm.radius)
+        return AdaptiveClip(_given(arm.epsilon_low), _given(arm.epsilon_high_max))
+    return DivergenceRegion(_given(arm.divergence), _given(arm.topology), _given(arm.radius))
+
+
+def _given(value: T | None) -> T:
+    """Narrow a setting that reading the study file has made sure of."""
+    if value is None:
+        raise InputError("a setting of this clip is missing")
+    return value
 
 
 def protocol(arm: Arm, training: Training, evaluation: Evaluating) -> dict[str, Any]:
-    """The ``protocol`` block of a run: every setting, null where only another arm sets it."""
+    """Build the ``protocol`` block: every setting, null where only another arm sets it."""
     region = trust_region(arm)
     return {
         "steps": training.rounds,

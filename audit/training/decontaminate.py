@@ -25,7 +25,8 @@ def decontaminate(train: Sequence[str], holdout: Iterable[str], ngram: int = 8) 
     the n-gram counts as one gram, so that an identical short prompt is found too.
     """
     seen = {gram for prompt in holdout for gram in _grams(prompt, ngram)}
-    kept, dropped = [], []
+    kept: list[int] = []
+    dropped: list[int] = []
     for index, prompt in enumerate(train):
         clean = seen.isdisjoint(_grams(prompt, ngram))
         (kept if clean else dropped).append(index)

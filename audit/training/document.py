@@ -19,7 +19,7 @@ Run = dict[str, Any]
 def results_document(
     bench: Bench, base: list[dict[str, Any]], runs: dict[str, list[Run]]
 ) -> dict[str, Any]:
-    """The results file.
+    """Build the results file.
 
     Parameters
     ----------
@@ -118,14 +118,10 @@ def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
         "execution_checks": {
             "completed_seeds": len(finished),
             "rollout_groups_per_seed": [r["sampling"]["tasks_attempted"] for r in finished],
-            "actual_gradient_steps": [
-                r["telemetry"]["clip_activity"]["updates"] for r in finished
-            ],
+            "actual_gradient_steps": [r["telemetry"]["clip_activity"]["updates"] for r in finished],
             # Groups without variance stay in the batch, so none is rejected.
             "rejected_zero_advantage_groups": [0 for _ in finished],
-            "generated_tokens_including_rejected_groups": [
-                r["sampling"][tokens] for r in finished
-            ],
+            "generated_tokens_including_rejected_groups": [r["sampling"][tokens] for r in finished],
             "gold_in_policy": False,
             "official_test_read": False,
         },

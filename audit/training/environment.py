@@ -7,7 +7,15 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 PACKAGES = (
-    "accelerate", "datasets", "numpy", "peft", "tokenizers", "torch", "transformers", "trl", "vllm",
+    "accelerate",
+    "datasets",
+    "numpy",
+    "peft",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "trl",
+    "vllm",
 )
 
 
@@ -23,7 +31,7 @@ def package_versions() -> dict[str, str]:
 
 
 def environment(device: str, world_size: int) -> dict[str, Any]:
-    """The ``environment`` block of a run."""
+    """Build the ``environment`` block of a run."""
     import torch
 
     return {
@@ -37,7 +45,7 @@ def environment(device: str, world_size: int) -> dict[str, Any]:
 
 
 def device_name(device: str) -> str:
-    """The device as a person knows it."""
+    """Name the device as a person knows it."""
     import torch
 
     return torch.cuda.get_device_name() if device == "cuda" else device

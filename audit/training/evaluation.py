@@ -66,7 +66,7 @@ class Outcome:
         return 1 - missed / (math.comb(n, k) * len(self.correct))
 
     def metrics(self) -> dict[str, Any]:
-        """The ``method_metrics`` block."""
+        """Return the ``method_metrics`` block."""
         return {
             "accuracy": self.accuracy,
             f"pass_at_{self.condition.samples}": self.pass_at(self.condition.samples),
@@ -76,7 +76,7 @@ class Outcome:
         }
 
     def block(self, benchmark: str, split: str, step: int) -> dict[str, Any]:
-        """The ``evaluation`` block."""
+        """Return the ``evaluation`` block."""
         condition = self.condition
         return {
             "benchmark": benchmark,
@@ -140,7 +140,7 @@ def evaluate(
                     truncated[index] += cut
                     try:
                         score = scorer(text, items[index].answer)
-                    except Exception:  # noqa: BLE001 - counted: a sample nobody can score
+                    except Exception:  # counted: a sample nobody can score
                         errored[index] += 1
                         continue
                     correct[index] += score.correct
@@ -161,7 +161,7 @@ def evaluate(
 
 
 def prompt_text(tokenizer: PreTrainedTokenizerBase, prompt: Any) -> str:
-    """A prompt as the model reads it; chat messages go through the tokenizer's template."""
+    """Return a prompt as the model reads it; chat messages go through the tokenizer's template."""
     if isinstance(prompt, str):
         return prompt
     text: str = tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
@@ -178,7 +178,10 @@ def _sample(
     from transformers import GenerationConfig
 
     inputs = tokenizer(
-        list(prompts), return_tensors="pt", padding=True, padding_side="left",
+        list(prompts),
+        return_tensors="pt",
+        padding=True,
+        padding_side="left",
         add_special_tokens=False,
     )
     ends = model.generation_config.eos_token_id

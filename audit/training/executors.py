@@ -39,8 +39,10 @@ def completed(
 
 
 @contextmanager
-def executor_for(workers: int, scheduler: str | None) -> Iterator[Executor | None]:
-    """The executor asked for; None stands for this process.
+def executor_for(
+    workers: int, scheduler: str | None, timeout: float = 20
+) -> Iterator[Executor | None]:
+    """Yield the executor asked for; None stands for this process.
 
     Parameters
     ----------
@@ -48,6 +50,8 @@ def executor_for(workers: int, scheduler: str | None) -> Iterator[Executor | Non
         Processes here, where no scheduler is given. One means this process.
     scheduler : str, optional
         Address of a Dask scheduler. A task whose worker dies is given to another worker.
+    timeout : float
+        Seconds to wait for the scheduler.
 
     Raises
     ------
@@ -55,7 +59,7 @@ def executor_for(workers: int, scheduler: str | None) -> Iterator[Executor | Non
         When Dask is missing or the scheduler does not answer.
     """
     if scheduler is not None:
-        with _dask(scheduler) as executor:
+        with _dask(scheduler, timeout) as executor:
             yield executor
     elif workers == 1:
         yield None
@@ -73,13 +77,13 @@ def _processes(workers: int) -> Executor:
 
 
 @contextmanager
-def _dask(address: str) -> Iterator[Executor]:
+def _dask(address: str, timeout: float) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ImportError as error:
         raise UsageError("--scheduler needs Dask: pip install distributed") from error
     try:
-        client = Client(address, timeout=20)
+        client = Client(address, timeout=timeout)
     except (OSError, TimeoutError, ValueError) as error:
         raise UsageError(f"no Dask scheduler answers at {address}: {error}") from error
     with client:

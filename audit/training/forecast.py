@@ -97,7 +97,7 @@ def _probe(bench: Bench) -> float:
 
 
 def _smallest_effects(bench: Bench) -> Iterator[str]:
-    """The smallest effect seen in 80% of studies, for several spreads between training runs."""
+    """Say the smallest effect seen in 80% of studies, for several spreads between training runs."""
     from audit.stats.planning import minimum_detectable_effect
     from audit.stats.records import Components
 

@@ -48,7 +48,9 @@ def check_arguments(
     if args.delta is not None:
         raise UsageError("delta clamps the ratio a second time, outside the region; leave it None")
     if any(value for name, value in vars(args).items() if name.startswith("use_liger")):
-        raise UsageError("liger kernels are not supported: they may bypass the clamp; turn them off")
+        raise UsageError(
+            "liger kernels are not supported: they may bypass the clamp; turn them off"
+        )
     if args.logging_steps != 1 or str(getattr(args.logging_strategy, "value", "")) != "steps":
         raise UsageError("logging_steps must be 1: the gradient norm is read at every update")
     if args.bf16 and args.device.type == "cpu":

@@ -24,7 +24,7 @@ class Ledger:
     folder: Path
 
     def get(self, name: str, fingerprint: str) -> dict[str, Any] | None:
-        """The piece of that name, or None where it is missing or was made from other settings.
+        """Return the piece of that name, or None where it is missing or of other settings.
 
         Raises
         ------
@@ -39,7 +39,9 @@ class Ledger:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"not a finished piece ({error}); delete it", path=str(path)) from error
+            raise InputError(
+                f"not a finished piece ({error}); delete it", path=str(path)
+            ) from error
         return piece if fits else None
 
     def put(self, name: str, fingerprint: str, piece: dict[str, Any]) -> None:

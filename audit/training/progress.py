@@ -21,7 +21,7 @@ class Bars:
         self._tqdm = tqdm
 
     def finished(self, name: str, how: str) -> None:
-        """One more piece is done."""
+        """Count one more piece as done."""
         self._close_inner()
         self._pieces.update()
         if self._terminal:
@@ -30,7 +30,7 @@ class Bars:
             print(f"{name}: {how}", file=sys.stderr, flush=True)
 
     def inside(self, what: str, done: int, total: int) -> None:
-        """The current piece has got this far."""
+        """Show how far the current piece is."""
         if not self._terminal:
             return
         if self._inner is None or self._inner.desc != f"{what}: ":

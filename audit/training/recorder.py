@@ -157,7 +157,7 @@ class Recorder:
         return sum(len(r.updates) for r in self.rounds)
 
     def clip_activity(self) -> dict[str, int]:
-        """Updates after the first of their round, how many of them clipped, and tokens in them."""
+        """Count updates after the first of their round, those that clipped, and tokens."""
         later = [u for r in self.rounds for u in r.updates[1:]]
         return {
             "updates": self.updates,
@@ -169,7 +169,7 @@ class Recorder:
         }
 
     def training(self) -> list[dict[str, Any]]:
-        """The ``training`` list of a run, one entry a round, steps counted from 1."""
+        """Return the ``training`` list of a run, one entry a round, steps counted from 1."""
         last = len(self.rounds)
         edge = {"full": last, "sparse": self.edge_rounds, "summary": 0}[self.level]
         every = 1 if self.level == "full" else self.every
@@ -251,7 +251,7 @@ class Recorder:
 
 
 def _metrics(update: Update) -> dict[str, float]:
-    """The trainer's metrics, and the token means and maximum of the audits beside them."""
+    """Return the trainer's metrics, and the token means and maximum of the audits beside them."""
     tokens = max(1, sum(a.tokens for a in update.audits))
     ours = {
         "audit/clip_fraction": sum(a.clipped_tokens for a in update.audits) / tokens,

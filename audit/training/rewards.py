@@ -20,7 +20,8 @@ class Score:
 class Scorer(Protocol):
     """Judges one response against the gold answer."""
 
-    def __call__(self, response: str, answer: str) -> Score: ...
+    def __call__(self, response: str, answer: str) -> Score:
+        """Score one response."""
 
 
 def exact_match(response: str, answer: str) -> Score:
@@ -58,7 +59,7 @@ _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 
 
 def final_number(text: str) -> Fraction | None:
-    r"""The number a response ends on, or None where it holds none.
+    r"""Return the number a response ends on, or None where it holds none.
 
     Looked for after the last ``####``, else in the last ``\boxed{}``, else in the whole text,
     where the last number counts. Thousands separators, currency signs, units, a final full stop,
@@ -108,7 +109,7 @@ class ScoreReward:
 
 
 def text_of(completion: str | Sequence[dict[str, Any]]) -> str:
-    """The text of a completion, plain or a list of chat messages."""
+    """Return the text of a completion, plain or a list of chat messages."""
     if isinstance(completion, str):
         return completion
     return "".join(str(message.get("content") or "") for message in completion)

@@ -89,8 +89,10 @@ class _Run:
             self._train()
         except AuditError:
             raise
-        except Exception as error:  # noqa: BLE001 - a failed run is a result and is kept
+        except Exception as error:  # a failed run is a result and is kept
             kind = "diverged" if type(error).__name__ == "Diverged" else "failed"
+            if kind == "failed" and world_size() > 1:
+                raise  # the other processes still wait for this one; only ending all of them helps
             status = {"status": kind, "failure": f"{type(error).__name__}: {error}"[:500]}
         minutes = (time.monotonic() - started) / 60
         return {
@@ -128,7 +130,7 @@ class _Run:
             self.recorder = self.trainer.recorder
             self.trainer.train()
         trained = self.trainer.accelerator.unwrap_model(self.trainer.model)
-        self.final_sha256 = parameters_sha256(trained)
+        self.final_sha256 = _agreed(parameters_sha256(trained))
         if self.trainer.accelerator.is_main_process:
             # A seed no arm shares with another seed's run, so evaluation noise is independent.
             seed = self.bench.study.evaluation.seed + _RUN_SEEDS + self.seed
@@ -268,6 +270,16 @@ def world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
+def _agreed(sha256: str) -> str:
+    """Return the hash, once all processes of the run have the same one."""
+    from accelerate.utils import gather_object
+
+    found = sorted(set(gather_object([sha256])))
+    if len(found) > 1:
+        raise RuntimeError(f"processes ended with different weights: {[f[:12] for f in found]}")
+    return sha256
+
+
 def _evaluate(bench: Bench, model: Any, seed: int, progress: Progress) -> Outcome:
     evaluation, training = bench.study.evaluation, bench.study.training
     condition = Condition(
@@ -298,7 +310,7 @@ def _settle(study: Study) -> None:
     if torch.get_num_threads() != study.training.threads:
         torch.set_num_threads(study.training.threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
-    # Filling fresh memory with NaN makes no result reproducible, and each update three times slower.
+    # Filling fresh memory with NaN makes no result firmer, and each update three times slower.
     torch.utils.deterministic.fill_uninitialized_memory = False
     transformers.utils.logging.set_verbosity_error()
 

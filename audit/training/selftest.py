@@ -36,7 +36,7 @@ def selftest() -> Iterator[Check]:
         for name, check in _CHECKS.items():
             try:
                 passed, detail = check(Path(folder))
-            except Exception as error:  # noqa: BLE001 - a check that raises has failed
+            except Exception as error:  # a check that raises has failed
                 passed, detail = False, f"{type(error).__name__}: {error}"
             yield Check(name, passed, detail)
 
@@ -108,9 +108,14 @@ def _same_as_trl(folder: Path) -> tuple[bool, str]:
 
 
 def _trainer(
-    folder: Path, region: TrustRegion | None, *, updates: int, slices: int = 1, accumulation: int = 1
+    folder: Path,
+    region: TrustRegion | None,
+    *,
+    updates: int,
+    slices: int = 1,
+    accumulation: int = 1,
 ) -> Any:
-    """An audited trainer of 64 responses a round, or plain TRL's where no region is given."""
+    """Build an audited trainer of 64 responses a round, or plain TRL's where no region is given."""
     from datasets import Dataset
     from transformers import PrinterCallback
     from trl import GRPOTrainer
@@ -140,7 +145,9 @@ def _trainer(
         "reward_funcs": ScoreReward(task.scorer),
         "args": args,
         "processing_class": task.tokenizer(folder),
-        "train_dataset": Dataset.from_list([{"prompt": i.prompt, "answer": i.answer} for i in items]),
+        "train_dataset": Dataset.from_list(
+            [{"prompt": i.prompt, "answer": i.answer} for i in items]
+        ),
     }
     if region is None:
         trainer = GRPOTrainer(**parts)

@@ -120,6 +120,8 @@ def run_study(
             bars.finished(piece.name, "kept")
     made = _make(bench, missing, bars, together, workers, scheduler)
     for piece, record in made:
+        if state is not None:
+            record = _from_main(record)
         if state is None or state.is_main_process:
             ledger.put(piece.name, piece.fingerprint, record)
         kept[piece.name] = record
@@ -128,6 +130,14 @@ def run_study(
     if state is None or state.is_main_process:
         write_whole(output, to_text(document))
     return document
+
+
+def _from_main(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the main process's record, which alone holds the evaluation."""
+    from accelerate.utils import broadcast_object_list
+
+    box: list[dict[str, Any]] = broadcast_object_list([record], from_process=0)
+    return box[0]
 
 
 def _make(
@@ -150,7 +160,5 @@ def _make(
 
 def _document(bench: Bench, wanted: list[Piece], kept: dict[str, Any]) -> dict[str, Any]:
     base = [kept[p.name] for p in wanted if p.arm is None]
-    runs = {
-        arm.name: [kept[p.name] for p in wanted if p.arm == arm] for arm in bench.study.arms
-    }
+    runs = {arm.name: [kept[p.name] for p in wanted if p.arm == arm] for arm in bench.study.arms}
     return results_document(bench, base, runs)

@@ -303,7 +303,7 @@ class _Reader:
 
     def _numbers(self, study: Study) -> None:
         training, evaluation = study.training, study.evaluation
-        sections = {"training": training, "evaluation": evaluation, "telemetry": study.telemetry}
+        sections: dict[str, Any] = {"training": training, "evaluation": evaluation, "telemetry": study.telemetry}
         for where, record in sections.items():
             for f in fields(record):
                 value = getattr(record, f.name)
@@ -322,4 +322,10 @@ class _Reader:
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _MAY_BE_ZERO = (
     "audited_groups",
-    "warmup_updates", "beta", "lora_rank", "seed", "max_grad_norm", "temperature")
+    "warmup_updates",
+    "beta",
+    "lora_rank",
+    "seed",
+    "max_grad_norm",
+    "temperature",
+)

@@ -62,7 +62,7 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def surface_scan(texts: Sequence[str], rewards: Sequence[float], top: int = 5) -> dict[str, Any]:
-    """The scan as a results file carries it."""
+    """Return the scan as a results file carries it."""
     return {
         "responses": len(texts),
         "features": [

@@ -249,7 +249,7 @@ def audit_columns(
     *,
     sequence_level: bool = False,
 ) -> Tensor:
-    """What each response's ratios did against its bounds.
+    """Say what each response's ratios did against its bounds.
 
     Parameters
     ----------

@@ -70,7 +70,9 @@ class FixedClip:
     per_token = False
 
     def __post_init__(self) -> None:
-        _require(0 < self.epsilon_low < 1, f"epsilon_low must lie in (0, 1), not {self.epsilon_low}")
+        _require(
+            0 < self.epsilon_low < 1, f"epsilon_low must lie in (0, 1), not {self.epsilon_low}"
+        )
         _require(self.epsilon_high > 0, f"epsilon_high must be above 0, not {self.epsilon_high}")
 
     def bounds(self, old_logps: Tensor, correct: Tensor, group_size: int) -> tuple[Tensor, Tensor]:
@@ -97,14 +99,16 @@ class AdaptiveClip:
     per_token = False
 
     def __post_init__(self) -> None:
-        _require(0 < self.epsilon_low < 1, f"epsilon_low must lie in (0, 1), not {self.epsilon_low}")
+        _require(
+            0 < self.epsilon_low < 1, f"epsilon_low must lie in (0, 1), not {self.epsilon_low}"
+        )
         _require(
             self.epsilon_high_max >= self.epsilon_low,
             f"epsilon_high_max ({self.epsilon_high_max}) is below epsilon_low ({self.epsilon_low})",
         )
 
     def epsilon_high(self, correct: Tensor, group_size: int) -> Tensor:
-        """The upper clip width of each count of right answers, same shape as ``correct``."""
+        """Return the upper clip width of each count of right answers, same shape as ``correct``."""
         _require(group_size >= 2, "the adaptive clip needs groups of two or more responses")
         count = correct.clamp(1, group_size)
         slope = (self.epsilon_high_max - self.epsilon_low) / (group_size - 1)

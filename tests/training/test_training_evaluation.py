@@ -60,8 +60,7 @@ def test_greedy_outcomes_do_not_depend_on_the_batch_size(
     model: Any, task: Any, cache: Path
 ) -> None:
     outcomes = [
-        sample(model, task, cache, temperature=0.0, samples=1, batch_size=size)
-        for size in (7, 40)
+        sample(model, task, cache, temperature=0.0, samples=1, batch_size=size) for size in (7, 40)
     ]
     assert outcomes[0].correct == outcomes[1].correct
 
@@ -94,7 +93,9 @@ def test_a_response_cut_by_the_limit_is_counted_as_truncated(
 def test_pass_at_k_is_the_share_of_k_subsets_with_a_right_answer() -> None:
     def outcome(correct: tuple[int, ...]) -> Outcome:
         zeros = (0,) * len(correct)
-        return Outcome(("a", "b")[: len(correct)], correct, zeros, zeros, zeros, zeros, condition(), "")
+        return Outcome(
+            ("a", "b")[: len(correct)], correct, zeros, zeros, zeros, zeros, condition(), ""
+        )
 
     for right in range(5):
         draws = [1] * right + [0] * (4 - right)

@@ -15,9 +15,13 @@ def audit(sequence: int, clipped: int = 0, largest: float = 0.0) -> ResponseAudi
 def recorder(level: Level, rounds: int = 6) -> Recorder:
     made = Recorder(level, 2, "tv", "mc")
     for number in range(rounds):
-        made.begin([0.0, 1.0, 1.0, 1.0], [-0.7, 0.7, 0.0, 0.0], [1, 2], [4] * 4, [False] * 4, [7, 8])
+        made.begin(
+            [0.0, 1.0, 1.0, 1.0], [-0.7, 0.7, 0.0, 0.0], [1, 2], [4] * 4, [False] * 4, [7, 8]
+        )
         for inner in range(2):
-            audits = tuple(audit(i, clipped=inner * (number % 3), largest=inner * 0.3) for i in range(4))
+            audits = tuple(
+                audit(i, clipped=inner * (number % 3), largest=inner * 0.3) for i in range(4)
+            )
             made.end_update(Update(1e-8, 0.123456789, audits, {"entropy": 0.5, "a": 1.0}))
     return made
 
@@ -57,7 +61,12 @@ def test_summary_is_small_and_its_metrics_are_token_means() -> None:
     made = recorder("summary")
     training = made.training()
     assert [step["updates"][1]["metrics"]["audit/clip_fraction"] for step in training] == [
-        0.0, 0.25, 0.5, 0.0, 0.25, 0.5,
+        0.0,
+        0.25,
+        0.5,
+        0.0,
+        0.25,
+        0.5,
     ]
     assert training[0]["updates"][0]["metrics"]["entropy"] == 0.5
     assert "a" not in training[0]["updates"][0]["metrics"]

@@ -116,11 +116,7 @@ def test_a_constant_reward_correlates_with_nothing() -> None:
     assert surface_correlations(["a", "bb", "ccc"], [1.0, 1.0, 1.0]) == []
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=3, max_size=20
-    )
-)
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=3, max_size=20))
 def test_pearson_agrees_with_scipy(pairs: list[tuple[int, int]]) -> None:
     from scipy.stats import pearsonr
 

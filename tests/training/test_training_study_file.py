@@ -38,7 +38,10 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
     study = read_study(path)
     assert study.method.name == "wide"
     assert [(arm.name, seed) for arm, seed in study.launched] == [
-        ("wide", 1), ("plain", 1), ("wide", 2), ("plain", 2),
+        ("wide", 1),
+        ("plain", 1),
+        ("wide", 2),
+        ("plain", 2),
     ]
     assert study.training.updates == 200
     assert changed_fields(study) == ["clip", "epsilon_high", "epsilon_high_max"]

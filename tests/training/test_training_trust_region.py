@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -61,7 +62,7 @@ def test_an_mc_region_does_not_depend_on_the_token(p: float, radius: float) -> N
         assert bounds_at(region, p) == bounds_at(region, 0.5)
 
 
-F = {
+F: dict[str, Callable[[float], float]] = {
     "tv": lambda r: abs(r - 1),
     "chi2": lambda r: (r - 1) ** 2,
     "kl": lambda r: r - 1 - math.log(r) if r > 0 else math.inf,
@@ -95,7 +96,9 @@ def test_kl_bounds_agree_with_scipy_s_root_finder(level: float) -> None:
         return math.expm1(u) - u - level
 
     assert math.log(lower) == pytest.approx(brentq(f, -level - 1, 0, xtol=1e-14), rel=1e-9)
-    assert math.log(upper) == pytest.approx(brentq(f, 0, math.sqrt(2 * level), xtol=1e-14), rel=1e-9)
+    assert math.log(upper) == pytest.approx(
+        brentq(f, 0, math.sqrt(2 * level), xtol=1e-14), rel=1e-9
+    )
 
 
 def test_no_ceiling_passes_certainty_once_capped() -> None:

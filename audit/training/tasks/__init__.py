@@ -55,7 +55,7 @@ class Task(Protocol):
         """Make what every run starts from, once, and return the ``checkpoint`` block."""
 
     def tokenizer(self, cache: Path) -> PreTrainedTokenizerBase:
-        """A tokenizer that pads on the left."""
+        """Return a tokenizer that pads on the left."""
 
     def fresh_model(self, cache: Path) -> PreTrainedModel:
-        """The base model, loaded anew."""
+        """Load the base model anew."""

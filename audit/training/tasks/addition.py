@@ -121,7 +121,7 @@ class Addition:
         )
 
     def fresh_model(self, cache: Path) -> PreTrainedModel:
-        """The warmed-up base, from the cache or made now; the random state is left as it was."""
+        """Return the warmed-up base, cached or made now; the random state stays as it was."""
         import torch
         from safetensors.torch import load_file, save_file
 
@@ -195,7 +195,5 @@ class Addition:
 
 
 def _lines_sha256(items: list[Item]) -> str:
-    text = "".join(
-        json.dumps({"question": i.prompt, "answer": i.answer}) + "\n" for i in items
-    )
+    text = "".join(json.dumps({"question": i.prompt, "answer": i.answer}) + "\n" for i in items)
     return hashlib.sha256(text.encode()).hexdigest()

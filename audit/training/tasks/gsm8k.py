@@ -107,7 +107,7 @@ class Gsm8k:
         }
 
     def tokenizer(self, cache: Path) -> PreTrainedTokenizerBase:
-        """The checkpoint's tokenizer, padding on the left."""
+        """Load the checkpoint's tokenizer, padding on the left."""
         from transformers import AutoTokenizer
 
         tokens = AutoTokenizer.from_pretrained(
@@ -118,7 +118,7 @@ class Gsm8k:
         return tokens
 
     def fresh_model(self, cache: Path) -> PreTrainedModel:
-        """The checkpoint, loaded anew."""
+        """Load the checkpoint anew."""
         import torch
         from transformers import AutoModelForCausalLM
 
@@ -140,7 +140,7 @@ def split_lines(lines: list[bytes]) -> tuple[list[int], list[int]]:
 
 
 def verified_lines(path: Path) -> list[bytes]:
-    """The lines of the published training file, newlines kept.
+    """Return the lines of the published training file, newlines kept.
 
     Raises
     ------
