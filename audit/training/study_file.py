@@ -303,7 +303,11 @@ class _Reader:
 
     def _numbers(self, study: Study) -> None:
         training, evaluation = study.training, study.evaluation
-        sections: dict[str, Any] = {"training": training, "evaluation": evaluation, "telemetry": study.telemetry}
+        sections: dict[str, Any] = {
+            "training": training,
+            "evaluation": evaluation,
+            "telemetry": study.telemetry,
+        }
         for where, record in sections.items():
             for f in fields(record):
                 value = getattr(record, f.name)

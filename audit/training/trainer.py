@@ -89,6 +89,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         self._reward_table: Tensor | None = None
         self._responses: tuple[list[list[int]], list[str]] = ([], [])
         self._logps: Tensor | None = None
+        self._bounds: tuple[Tensor, Tensor] | None = None
         self._losses: list[Tensor] = []
         self._audits: list[Tensor] = []
 
@@ -190,6 +191,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         lower, upper = self.trust_region.bounds(old, inputs[_COUNT_KEY], self.num_generations)
         # torch.clamp takes two numbers or two tensors, so both are tensors.
         self.epsilon_low, self.epsilon_high = 1 - lower, upper - 1
+        self._bounds = lower, upper
         try:
             loss: Tensor = super()._compute_loss(model, inputs)
         finally:
@@ -200,7 +202,10 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         mask = inputs["completion_mask"]
         if "tool_mask" in inputs:
             mask = mask * inputs["tool_mask"]
-        lower, upper = self.trust_region.bounds(old, inputs[_COUNT_KEY], self.num_generations)
+        lower, upper = self._bounds or self.trust_region.bounds(
+            old, inputs[_COUNT_KEY], self.num_generations
+        )
+        self._bounds = None
         columns = audit_columns(
             self._logps - old,
             mask,
@@ -262,10 +267,10 @@ def audit_columns(
 
     Returns
     -------
-    Tensor, shape (B, 6)
+    Tensor, shape (B, 8)
         Tokens, tokens outside the bounds, those of them on the side that the advantage's sign
-        lets the clip act on, mean lower bound, mean upper bound capped at ``1 / p_old``, and the
-        largest ``|log ratio|``.
+        lets the clip act on, both as shares of the tokens, mean lower bound, mean upper bound
+        capped at ``1 / p_old``, and the largest ``|log ratio|``.
     """
     tokens = mask.sum(dim=1)
     inside = mask.bool()
@@ -278,11 +283,14 @@ def audit_columns(
     gated = (below & (sign < 0)) | (above & (sign > 0))
     capped = cap_at_certainty(upper.expand(mask.shape), old_logps)
     count = tokens.clamp(min=1)
+    outside, stopped = (below | above).sum(dim=1), gated.sum(dim=1)
     return torch.stack(
         [
             tokens.to(ratio.dtype),
-            (below | above).sum(dim=1).to(ratio.dtype),
-            gated.sum(dim=1).to(ratio.dtype),
+            outside.to(ratio.dtype),
+            stopped.to(ratio.dtype),
+            outside / count,
+            stopped / count,
             (lower.expand(mask.shape) * mask).sum(dim=1) / count,
             (capped * mask).sum(dim=1) / count,
             log_ratio.abs().masked_fill(~inside, 0).amax(dim=1),
@@ -299,19 +307,5 @@ def population_advantages(rewards: Tensor, group_size: int) -> Tensor:
 
 
 def _response_audit(row: list[float]) -> ResponseAudit:
-    sequence, tokens, clipped, gated, lower, upper, largest = row
-    return ResponseAudit(
-        sequence=int(sequence),
-        tokens=int(tokens),
-        clipped_tokens=int(clipped),
-        gated_clipped_tokens=int(gated),
-        clip_fraction=_float32(clipped / tokens) if tokens else 0.0,
-        gated_clip_fraction=_float32(gated / tokens) if tokens else 0.0,
-        lower_mean=lower,
-        upper_mean=upper,
-        max_abs_log_ratio=largest,
-    )
-
-
-def _float32(value: float) -> float:
-    return float(torch.tensor(value, dtype=torch.float32))
+    sequence, tokens, clipped, gated, *means = row
+    return ResponseAudit(int(sequence), int(tokens), int(clipped), int(gated), *means)

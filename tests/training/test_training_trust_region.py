@@ -88,7 +88,7 @@ def test_the_divergence_at_both_bounds_is_the_radius(
         assert weight * F[name](1e-300) <= radius * (1 + 1e-6) or radius / weight > 600
 
 
-@given(level=st.floats(1e-3, 20.0))
+@given(level=st.floats(1e-6, 600.0))
 def test_kl_bounds_agree_with_scipy_s_root_finder(level: float) -> None:
     lower, upper = bounds_at(DivergenceRegion("kl", "mc", level), 0.5)
 
@@ -138,10 +138,12 @@ def test_audit_columns_count_both_sides_and_gate_by_the_advantage() -> None:
         torch.full((3, 1), 1.2),
         old,
     )
-    tokens, clipped, gated, lower, upper, largest = columns.T.tolist()
+    tokens, clipped, gated, share, gated_share, lower, upper, largest = columns.T.tolist()
     assert tokens == [3, 3, 0]
     assert clipped == [2, 3, 0]
     assert gated == [1, 1, 0]
+    assert share == pytest.approx([2 / 3, 1, 0])
+    assert gated_share == pytest.approx([1 / 3, 1 / 3, 0])
     assert lower[:2] == pytest.approx([0.8, 0.8])
     assert upper[:2] == pytest.approx([1 / 0.9, 1 / 0.9])
     assert largest[:2] == pytest.approx([math.log(2), math.log(2)])
