@@ -46,10 +46,13 @@ epsilon_high = 0.28
 
 
 def start(study: Path, output: Path) -> subprocess.Popen[bytes]:
-    code = "import sys; from audit.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    code = (
+        "import argparse, sys; from audit.cli import train; parser = argparse.ArgumentParser(); "
+        "train.configure(parser); sys.exit(train.main(parser.parse_args()))"
+    )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, "-c", code, "train", str(study), "-o", str(output), "--quiet"],
+        [sys.executable, "-c", code, str(study), "-o", str(output), "--quiet"],
         env=environment,
         stdout=subprocess.DEVNULL,
     )
@@ -100,7 +103,7 @@ def kill_and_resume(
 ) -> tuple[list[tuple[float, int]], bool]:
     """Kill ten times; (seconds until the kill, pieces finished by then) and whether files agree."""
     output = folder / "killed" / "results.json"
-    rows = []
+    rows: list[tuple[float, int]] = []
     while len(rows) < KILLS:
         delay = moments.uniform(0.3, 1.0) * whole
         process = start(study, output)

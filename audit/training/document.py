@@ -8,6 +8,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from audit.training.arms import changed_fields
+from audit.training.environment import code_commit
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
@@ -35,6 +36,7 @@ def results_document(
         "method": top.name,
         "seeds": list(study.seeds),
         "launched_seeds": {arm.name: list(study.seeds) for arm in study.arms},
+        "diagnostic_only": False,
         "measured_locally": True,
         "change": {
             **({"summary": study.change.summary} if study.change else {}),
@@ -67,6 +69,7 @@ def results_document(
         },
         "provenance": {
             "dataset_fingerprint": fingerprint(bench.partition.dataset),
+            **({"code_commit": commit} if (commit := code_commit()) else {}),
             "study_sha256": study.source_sha256,
         },
         **({"verified": dict(study.verified)} if study.verified else {}),
@@ -118,7 +121,7 @@ def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
         "execution_checks": {
             "completed_seeds": len(finished),
             "rollout_groups_per_seed": [r["sampling"]["tasks_attempted"] for r in finished],
-            "actual_gradient_steps": [r["telemetry"]["clip_activity"]["updates"] for r in finished],
+            "actual_gradient_steps": [r["clip_activity"]["updates"] for r in finished],
             # Groups without variance stay in the batch, so none is rejected.
             "rejected_zero_advantage_groups": [0 for _ in finished],
             "generated_tokens_including_rejected_groups": [r["sampling"][tokens] for r in finished],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 PACKAGES = (
@@ -28,6 +30,23 @@ def package_versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def code_commit() -> str | None:
+    """Return the commit that this code is, or None outside a checkout or in a changed one."""
+    package = Path(__file__).resolve().parents[1]
+    if not (package.parent / "pyproject.toml").is_file():
+        return None  # installed; a repository around the environment is another project's
+    try:
+        changed, head = (
+            subprocess.run(
+                ["git", "-C", str(package), *words], capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for words in (["status", "--porcelain", "--", "."], ["rev-parse", "HEAD"])
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return None if changed else head
 
 
 def environment(device: str, world_size: int) -> dict[str, Any]:

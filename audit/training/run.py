@@ -208,6 +208,7 @@ class _Run:
             return {}
         return {
             "telemetry": self._telemetry(recorder),
+            "clip_activity": recorder.clip_activity(),
             "training": recorder.training(),
             "sampling": {
                 "zero_advantage_groups": recorder.zero_advantage_groups,
@@ -231,7 +232,6 @@ class _Run:
             "loss_type": self.training.loss_type,
             "zero_groups": "kept",
             "clip_reachable": self.trainer.clip_reachable,
-            "clip_activity": recorder.clip_activity(),
         }
 
     def _cost(self, minutes: float) -> dict[str, Any]:

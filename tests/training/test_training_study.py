@@ -327,7 +327,7 @@ def test_a_forced_unreachable_clip_is_written_down(study_path: Any, tmp_path: Pa
     document = json.loads(output.read_text())
     (run,) = document["seed_results"]
     assert run["telemetry"]["clip_reachable"] is False
-    assert run["telemetry"]["clip_activity"]["clipped_tokens"] == 0
+    assert run["clip_activity"]["clipped_tokens"] == 0
     audits = [a for s in run["training"] for u in s["updates"] for a in u["response_audits"]]
     assert audits
     assert {a["clip_fraction"] for a in audits} == {0.0}

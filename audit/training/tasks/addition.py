@@ -96,10 +96,16 @@ class Addition:
         from audit.training.parameters import parameters_sha256
 
         model = self.fresh_model(cache)
-        return {
+        path = self._base_path(cache)
+        name = {
             "public_id": f"generated:{self.benchmark}-qwen2-{self.hidden_size}x{self.layers}",
             "revision": self._fingerprint(),
+        }
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return {
+            **name,
             "parameters_sha256": parameters_sha256(model),
+            "verified_mirror": {**name, "file_sha256": {path.name: digest}},
         }
 
     def tokenizer(self, cache: Path) -> PreTrainedTokenizerBase:
@@ -125,7 +131,7 @@ class Addition:
         import torch
         from safetensors.torch import load_file, save_file
 
-        path = cache / f"base-{self._fingerprint()[:16]}.safetensors"
+        path = self._base_path(cache)
         with torch.random.fork_rng():
             torch.manual_seed(self.base_seed)
             model = self._build(cache)
@@ -138,6 +144,9 @@ class Addition:
         model.load_state_dict(load_file(path), strict=False)
         model.tie_weights()
         return model
+
+    def _base_path(self, cache: Path) -> Path:
+        return cache / f"base-{self._fingerprint()[:16]}.safetensors"
 
     def _build(self, cache: Path) -> PreTrainedModel:
         from transformers import Qwen2Config, Qwen2ForCausalLM

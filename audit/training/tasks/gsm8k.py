@@ -97,14 +97,15 @@ class Gsm8k:
 
         model = self.fresh_model(cache)
         revision = self.revision or getattr(model.config, "_commit_hash", None)
-        local = Path(self.model).is_dir()
-        return {
-            # A folder's place on a machine identifies nothing; its name and hashes do.
-            "public_id": Path(self.model).name if local else self.model,
-            "revision": revision,
-            "parameters_sha256": parameters_sha256(model),
-            **({"file_sha256": _folder_sha256(Path(self.model))} if local else {}),
-        }
+        folder = Path(self.model)
+        # A folder's place on a machine identifies nothing; its name and hashes do.
+        name = {"public_id": folder.name if folder.is_dir() else self.model}
+        if revision:
+            name["revision"] = revision
+        block: dict[str, Any] = {**name, "parameters_sha256": parameters_sha256(model)}
+        if folder.is_dir():
+            block["verified_mirror"] = {**name, "file_sha256": _folder_sha256(folder)}
+        return block
 
     def tokenizer(self, cache: Path) -> PreTrainedTokenizerBase:
         """Load the checkpoint's tokenizer, padding on the left."""
