@@ -65,7 +65,7 @@ def locate(text: str, pointers: Iterable[str]) -> dict[str, tuple[int, int]]:
 
     The text is walked along the pointers only; what lies between is skipped by the decoder of the
     standard library. A pointer without a value in the text gets the place of its nearest
-    ancestor. With duplicate keys the last one counts, as in the parsed document.
+    ancestor; with duplicate keys, it is the place of the first.
 
     Parameters
     ----------
@@ -74,14 +74,15 @@ def locate(text: str, pointers: Iterable[str]) -> dict[str, tuple[int, int]]:
     pointers : iterable of str
         JSON Pointers, in any order.
     """
+    wanted = tuple(pointers)
     tree: dict[str, Any] = {}
-    for pointer in pointers:
+    for pointer in wanted:
         node = tree
         for token in parts(pointer):
             node = node.setdefault(token, {})
     offsets: dict[str, int] = {}
     _walk(text, _after_space(text, 0), tree, "", offsets)
-    return {pointer: _line_and_column(text, _nearest(offsets, pointer)) for pointer in pointers}
+    return {pointer: _line_and_column(text, _nearest(offsets, pointer)) for pointer in wanted}
 
 
 def _nearest(offsets: dict[str, int], pointer: str) -> int:
@@ -99,16 +100,21 @@ def _after_space(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-# Skips a value at the speed of the C scanner; what it decodes is thrown away.
-_skip = JSONDecoder().scan_once  # type: ignore[attr-defined]
+def _end(text: str, at: int) -> int:
+    """Return where the value at ``at`` ends; the C scanner skips it, what it decodes is dropped."""
+    return int(_SCAN(text, at)[1])
 
 
-def _walk(text: str, at: int, tree: dict[str, Any], here: str, offsets: dict[str, int]) -> int:
-    """Note the offsets of the value at ``at`` and of those below it; return where it ends."""
+_SCAN = JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+
+def _walk(text: str, at: int, tree: dict[str, Any], here: str, offsets: dict[str, int]) -> None:
+    """Note the offsets of the value at ``at`` and of the wanted ones below, up to the last."""
     offsets[here] = at
     opening = text[at]
-    if not tree or opening not in "{[":
-        return int(_skip(text, at)[1])
+    missing = set(tree)
+    if not missing or opening not in "{[":
+        return
     at = _after_space(text, at + 1)
     index = 0
     while text[at] not in "}]":
@@ -118,11 +124,11 @@ def _walk(text: str, at: int, tree: dict[str, Any], here: str, offsets: dict[str
         else:
             token = str(index)
             index += 1
-        if token in tree:
-            at = _walk(text, at, tree[token], join(here, token), offsets)
-        else:
-            at = int(_skip(text, at)[1])
-        at = _after_space(text, at)
+        if token in missing:
+            _walk(text, at, tree[token], join(here, token), offsets)
+            missing.discard(token)
+            if not missing:
+                return
+        at = _after_space(text, _end(text, at))
         if text[at] == ",":
             at = _after_space(text, at + 1)
-    return at + 1

@@ -7,7 +7,8 @@ import os
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -39,30 +40,49 @@ class Report:
     ----------
     name, sha256 : str
         The file as the user named it, and the SHA-256 of its bytes.
-    findings : tuple of Finding
-        Worst first, then by rule and place.
+    found : tuple of Finding
+        Worst first, then by rule and place; without line and column, see ``findings``.
     not_checked : tuple of NotChecked
         Checks that lacked their data, with the reason.
     held : int
         Relations that were checked and hold.
-    analysis : Analysis or None
-        The statistics, where the file could be used.
     exit_status : int
         0 clean, 1 refused or wrong, 3 a rule raised (a bug of ours).
     """
 
     name: str
     sha256: str
-    findings: tuple[Finding, ...]
+    found: tuple[Finding, ...]
     not_checked: tuple[NotChecked, ...]
     held: int
-    analysis: Analysis | None
     exit_status: int
-    policy: Policy
+    case: Case = field(repr=False, compare=False)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, with line and column; the text is searched when first asked for."""
+        source = self.case.results.source
+        if not source.data or not self.found:
+            return self.found
+        places = locate(source.text, {finding.pointer for finding in self.found})
+        return tuple(
+            replace(f, line=places[f.pointer][0], column=places[f.pointer][1]) for f in self.found
+        )
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force for this file."""
+        return self.case.policy
+
+    @property
+    def analysis(self) -> Analysis | None:
+        """The statistics, computed when first asked for; None where the file cannot be used."""
+        usable = self.case.results.sound is not None and self.exit_status != 3
+        return self.case.analysis if usable else None
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of one severity, waived ones left out."""
-        return sum(f.severity is severity and f.waiver is None for f in self.findings)
+        return sum(f.severity is severity and f.waiver is None for f in self.found)
 
 
 def verify(
@@ -99,19 +119,17 @@ def verify(
     rules = [rule for rule in CATALOGUE if policy.runs(rule.id, rule.slug)]
     for rule in rules:
         tally.run(rule, case)
-    analysis = None if results.sound is None else tally.guarded(lambda: case.analysis)
-    findings = _placed(results, _waived(tally.findings, policy.waivers))
+    found = _sorted(_waived(tally.findings, policy.waivers))
     fails = {"error": Severity.ERROR, "warning": Severity.WARNING}[policy.fail_on]
-    refused = any(f.severity >= fails and f.waiver is None for f in findings)
+    refused = any(f.severity >= fails and f.waiver is None for f in found)
     return Report(
         name=results.name,
         sha256=results.sha256,
-        findings=findings,
+        found=found,
         not_checked=tuple(tally.not_checked),
         held=tally.held,
-        analysis=analysis,
         exit_status=3 if tally.raised else int(refused),
-        policy=policy,
+        case=case,
     )
 
 
@@ -239,13 +257,7 @@ def _covers(waiver: Waiver, finding: Finding) -> bool:
     return finding.pointer == waiver.pointer
 
 
-def _placed(results: Results, findings: list[Finding]) -> tuple[Finding, ...]:
-    """Sort worst first and fill in line and column from the text."""
-    if results.source.data:
-        places = locate(results.source.text, {finding.pointer for finding in findings})
-        findings = [
-            replace(f, line=places[f.pointer][0], column=places[f.pointer][1]) for f in findings
-        ]
+def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
     order = {rule.id: index for index, rule in enumerate(CATALOGUE)}
     order[BUG] = -1
     findings.sort(key=lambda f: (-f.severity, order[f.rule], natural_key(f.pointer), f.message))

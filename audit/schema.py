@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from audit.pointer import from_parts, join, natural_key
@@ -91,7 +91,8 @@ def unknown_keys(document: Any, limit: int = MOST_FAULTS) -> list[str]:
         Most pointers returned.
     """
     found: dict[tuple[int, str], str] = {}
-    _note_unknown(_root(), document, [], found, limit)
+    if _any_unknown(_root(), [document]):
+        _note_unknown(_root(), document, [], found, limit)
     return list(found.values())
 
 
@@ -208,6 +209,30 @@ def _suspects(node: _Node, value: Any) -> Iterator[tuple[str | int, Any, _Node]]
         if not node.entries.is_valid(part):
             for index, item in enumerate(part, start):
                 yield index, item, node.items
+
+
+def _any_unknown(node: _Node, values: list[Any]) -> bool:
+    """Whether any of the values at one place of the schema, or what lies below, has unknown keys.
+
+    All values of a place are asked at once, at the speed of sets; no pointers are made.
+    """
+    objects = [value for value in values if isinstance(value, dict)]
+    if node.names_its_keys and not set(chain.from_iterable(objects)) <= node.members.keys():
+        return True
+    for key, below in node.members.items():
+        if (below.nested or below.names_its_keys) and _any_unknown(
+            below, [value[key] for value in objects if key in value]
+        ):
+            return True
+    if node.others is not None and (node.others.nested or node.others.names_its_keys):
+        named = node.members.keys()
+        rest = [value[key] for value in objects for key in value.keys() - named]
+        if rest and _any_unknown(node.others, rest):
+            return True
+    if node.items is None or not (node.items.nested or node.items.names_its_keys):
+        return False
+    entries = list(chain.from_iterable(value for value in values if isinstance(value, list)))
+    return bool(entries) and _any_unknown(node.items, entries)
 
 
 def _note_unknown(

@@ -20,11 +20,14 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from studies import Cell, SimulatedStudy, simulate
+from audit.simulation import Cell, SimulatedStudy, simulate
 
 STUDIES = 2000
 FOREIGN_STUDIES = {30: 100, 120: 60}
@@ -123,16 +126,13 @@ def _foreign_studies(cell: Cell) -> int:
         return 0
     if cell.seed_sd[0] != cell.seed_sd[1]:
         return 0
-    try:
-        import whileai  # noqa: F401 - a dependency of this benchmark only
-    except ImportError:
+    if find_spec("whileai") is None:  # a dependency of this benchmark only
         return 0
     return FOREIGN_STUDIES.get(cell.tasks, 0)
 
 
 def _foreign(study: SimulatedStudy, count: Count) -> None:
-    from whileai.simulations.score.delta import delta_report
-
+    delta_report = import_module("whileai.simulations.score.delta").delta_report
     arms = {
         "before": [_rows(row, study.cell.samples) for row in study.control.tolist()],
         "after": [_rows(row, study.cell.samples) for row in study.treatment.tolist()],
@@ -199,11 +199,11 @@ def table(done: dict[str, Count]) -> tuple[str, list[str]]:
     lines = [
         "# Calibration of the verdicts",
         "",
-        f"{STUDIES} simulated studies a cell, through `audit.analyse`, at a nominal 0.05. A verdict",
-        "is a gain or a loss about new tasks. In brackets the 95% interval of a rate (Wilson).",
-        "`bootstrap` is the paired bootstrap over tasks of the first seed of each arm, in its exact",
-        "form, on the same studies. `whileai` is `delta_report(train_runs=...)` on the first studies",
-        "of a cell; at 1319 tasks it takes 17 s a study and was not run.",
+        f"{STUDIES} simulated studies a cell, through `audit.analyse`, at a nominal 0.05.",
+        "A verdict is a gain or a loss about new tasks. In brackets the 95% interval of a rate",
+        "(Wilson). `bootstrap` is the paired bootstrap over tasks of the first seed of each arm,",
+        "in its exact form, on the same studies. `whileai` is `delta_report(train_runs=...)` on",
+        "the first studies of a cell; at 1319 tasks it takes 17 s a study and was not run.",
         "",
         f"Python {platform.python_version()}, numpy {numpy.__version__}, scipy "
         f"{scipy.__version__}{_foreign_version()}. Made by `benchmarks/calibration.py`.",
@@ -294,8 +294,6 @@ def _rate(successes: int, trials: int, plain: bool = False) -> str:
 
 
 def _foreign_version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
     try:
         return f", whileai {version('whileai')}"
     except PackageNotFoundError:

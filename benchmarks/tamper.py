@@ -44,8 +44,11 @@ class Tamper:
 def spoken(document: dict[str, Any], data: Path | None) -> set[tuple[str, str]]:
     """Return (rule, pointer) of every warning and error."""
     raw = json.dumps(document).encode()
-    report = audit.verify(from_source(Source("tampered.json", raw, "")), data)
-    return {(f.rule, f.pointer) for f in report.findings if f.severity >= Severity.WARNING}
+    try:
+        report = audit.verify(from_source(Source("tampered.json", raw, "")), data)
+    except audit.AuditError:
+        return {("refused", "")}
+    return {(f.rule, f.pointer) for f in report.found if f.severity >= Severity.WARNING}
 
 
 def leaves(value: Any, here: str = "") -> Iterator[tuple[str, Any]]:
@@ -230,12 +233,15 @@ def shape(pointer: str) -> str:
     return "/".join("*" if token.isdigit() else token for token in pointer.split("/"))
 
 
+ONCE = "recorded once, so nothing can contradict it"
 WHY = {
     "gradient_l2_norm": "an independent measurement; only step 1 is recorded in both arms",
     "max_abs_log_ratio": "an independent measurement; the edit keeps the column's resolution",
+    "loss": "an independent measurement; the edit keeps the float32 lattice",
     "code_commit": "recorded once; any forty hex digits are a commit",
-    "loss": "an independent measurement; the edit happens to keep the float32 lattice",
-    "upper_mean": "the edit is equal in all places or within the region's freedom",
+    "training_row": "the rows still increase and the last one is untouched",
+    "generated_tokens": "recorded once; the bounds from truncation and max_tokens still hold",
+    "truncated_responses": "recorded once; the bounds from examples and tokens still hold",
 }
 
 
@@ -245,7 +251,8 @@ def table(
     lines = [
         "# Tamper study",
         "",
-        f"File: `{name}`{', with its training data' if with_data else ''}. "
+        f"File: `{name}` of the gppo-framework study"
+        f"{', with its training data' if with_data else ''}. "
         "Command: `python benchmarks/tamper.py`.",
         "",
         "Crude: whole number + 1, float * 1.07 + 0.003, flag flipped, one hex digit or letter "
@@ -265,7 +272,7 @@ def table(
         lines += ["", f"## Not noticed: {kind}", "", "| places | count | why |", "|---|---|---|"]
         for place, count in sorted(Counter(map(shape, pointers)).items()):
             leaf = place.rpartition("/")[2]
-            lines.append(f"| `{place}` | {count} | {WHY.get(leaf, 'recorded once')} |")
+            lines.append(f"| `{place}` | {count} | {WHY.get(leaf, ONCE)} |")
     return "\n".join(lines) + "\n"
 
 

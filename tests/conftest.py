@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples on every machine, and none that fails because the machine was busy.
+settings.register_profile("audit", deadline=None, derandomize=True)
+settings.load_profile("audit")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"

@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("results",),
     ("importers*", "sound"),
     ("schema", "policy", "sources"),
-    ("stats*", "reading", "writing"),
+    ("stats*", "reading", "writing", "simulation"),
     ("pointer", "finding", "errors", "resources", "__init__"),
 )
 ROW = {name.rstrip("*"): row for row, names in enumerate(LAYERS) for name in names}

@@ -61,8 +61,13 @@ def test_a_pointer_without_a_value_gets_its_nearest_ancestors_place() -> None:
     assert locate('{"a":\n [1]}', ["/a/7/x"]) == {"/a/7/x": (2, 2)}
 
 
-def test_of_duplicate_keys_the_last_one_is_located() -> None:
-    assert locate('{"a": 1, "a": 2}', ["/a"]) == {"/a": (1, 15)}
+def test_of_duplicate_keys_the_first_one_is_located() -> None:
+    assert locate('{"a": 1, "a": 2}', ["/a"]) == {"/a": (1, 7)}
+
+
+def test_places_are_found_before_text_that_would_take_long_to_skip() -> None:
+    tail = "[" + ",".join(["0"] * 10) + "}"  # not even JSON: it is never looked at
+    assert locate('{"a": [1, 2], "b": ' + tail, ["/a/1"]) == {"/a/1": (1, 11)}
 
 
 def test_pointers_sort_by_number_where_they_hold_numbers() -> None:

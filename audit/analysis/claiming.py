@@ -232,17 +232,17 @@ def _not_different(claim: Claim, comparison: Comparison) -> Refusal | None:
     assert standing is not None  # a comparison that is not refused has numbers
     about = standing.about(comparison.settings)
     low, high = standing.improvement(about, comparison.settings.level)
-    claimed, ends = verdict.word == claim.direction, f"[{low:+.3f}, {high:+.3f}]"
-    better = (low + high) / 2
-    if not claimed and (better < 0) == (claim.direction == "gain") and better != 0:
+    ends = f"[{low:+.3f}, {high:+.3f}]"
+    wrong_way = (low + high < 0) == (claim.direction == "gain") and low + high != 0
+    if verdict.word not in ("flat", claim.direction):
         return Refusal(
             "wrong-way",
-            f"a {claim.direction} is claimed and the verdict is "
-            f"{verdict.text}: the difference points the wrong way, {ends}",
+            f"the verdict is {verdict.text}: the difference points the wrong way, {ends}",
         )
-    if not claimed:
+    if verdict.word == "flat":
+        way = " and the difference points the wrong way" if wrong_way else ""
         return Refusal(
-            "interval-reaches-zero", f"the verdict is {verdict.text}: {ends} reaches zero"
+            "interval-reaches-zero", f"the verdict is {verdict.text}: {ends} reaches zero{way}"
         )
     if comparison.below_floor:
         return Refusal(

@@ -28,6 +28,8 @@ from audit.claims import BASE
 from audit.errors import InsufficientData
 from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
 
+FEWEST_PAIRS = 3
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -51,6 +53,8 @@ class Comparison:
         The weakest word of ``numbers``; None when refused.
     aligned : Aligned or None
         Outcomes per task, missing cells included.
+    paired : bool
+        Pairing was declared and three seeds or more are shared; only those runs enter then.
     """
 
     measure: Measure
@@ -64,6 +68,7 @@ class Comparison:
     refusal: Refusal | None
     outcome: Outcome | None
     aligned: Aligned | None
+    paired: bool
     study: Study = field(repr=False, compare=False)
 
     @property
@@ -245,7 +250,8 @@ class Comparison:
         aligned = align(*entries)
         if isinstance(aligned, str):
             return None
-        return _tested(aligned.complete(), self.measure, self.settings, self.kind == "base", "none")
+        test = _Test(self.measure, self.settings, self.kind == "base", self.paired)
+        return test.made(aligned.complete(), "none")
 
     @cached_property
     def pass_at_k(self) -> Comparison | None:
@@ -274,8 +280,10 @@ def compare(
     settings : Settings
     """
     control, treatment = study.side(against, measure), study.side(arm, measure)
-    if settings.paired:
-        control, treatment = _paired_sides(control, treatment)
+    paired = False
+    if settings.paired and against != BASE:
+        control, treatment, paired = _paired_sides(control, treatment)
+    test = _Test(measure, settings, against == BASE, paired)
     refusal = refusal_by_runs(control, treatment, study.policy)
     found: Aligned | str | None = None
     numbers: tuple[Numbers, ...] = ()
@@ -285,7 +293,7 @@ def compare(
             refusal = refusal or Refusal("incomplete", f"the tasks cannot be matched: {found}")
         else:
             refusal = refusal or refusal_by_tasks(found)
-            numbers = _task_numbers(found, measure, settings, against == BASE)
+            numbers = test.ways(found)
     elif against != BASE and control.runs and treatment.runs:
         scored = _score_numbers(control, treatment, measure, settings)
         if isinstance(scored, Refusal):
@@ -309,6 +317,7 @@ def compare(
         refusal=refusal,
         outcome=outcome,
         aligned=found if isinstance(found, Aligned) else None,
+        paired=paired,
         study=study,
     )
 
@@ -321,25 +330,69 @@ def _kind(control: Side, treatment: Side, refusal: Refusal | None) -> str:
     return "per-task" if control.per_task and treatment.per_task else "scores"
 
 
-def _paired_sides(control: Side, treatment: Side) -> tuple[Side, Side]:
+def _paired_sides(control: Side, treatment: Side) -> tuple[Side, Side, bool]:
     """Keep the runs whose seed both arms have, where there are three such pairs."""
     shared = {r.seed for r in control.runs} & {r.seed for r in treatment.runs} - {None}
-    if len(shared) < 3:
-        return control, treatment
-    return control.at_seeds(shared), treatment.at_seeds(shared)
+    if len(shared) < FEWEST_PAIRS:
+        return control, treatment, False
+    return control.at_seeds(shared), treatment.at_seeds(shared), True
 
 
-def _task_numbers(
-    aligned: Aligned, measure: Measure, settings: Settings, base: bool
-) -> tuple[Numbers, ...]:
-    """Return the test on the shared tasks, and with missing cells scored against the claim."""
-    tested = [_tested(aligned.complete(), measure, settings, base, "dropped")]
-    if aligned.missing:
-        tested += [
-            _tested(aligned.filled(side), measure, settings, base, f"against {side}")
-            for side in _favoured(settings.direction, measure.higher_is_better)
-        ]
-    return tuple(numbers for numbers in tested if numbers is not None)
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """The test for outcomes per task, and how it is to be made."""
+
+    measure: Measure
+    settings: Settings
+    base: bool
+    paired: bool
+
+    def ways(self, aligned: Aligned) -> tuple[Numbers, ...]:
+        """Return the test on the shared tasks, and with missing cells scored against the claim."""
+        tested = [self.made(aligned.complete(), "dropped")]
+        if aligned.missing:
+            tested += [
+                self.made(aligned.filled(side), f"against {side}")
+                for side in _favoured(self.settings.direction, self.measure.higher_is_better)
+            ]
+        return tuple(numbers for numbers in tested if numbers is not None)
+
+    def made(self, aligned: Aligned, missing: str) -> Numbers | None:
+        """Return the test on tasks without missing cells; None where they are too few."""
+        table = aligned.by_cluster()
+        if len(table.tasks) < 2:
+            return None
+        try:
+            result = self._against_base(table) if self.base else self._of_arms(table)
+        except InsufficientData:
+            return None
+        runs = [len(table.treatment.counts)]
+        if not self.base:
+            runs.append(len(table.control.counts))
+        return Numbers(result, self.measure, len(table.tasks), min(runs), missing)
+
+    def _against_base(self, table: Aligned) -> BaseDelta:
+        from audit.stats import base_delta
+
+        return base_delta(
+            table.control.counts,
+            table.treatment.counts,
+            samples=table.treatment.drawn,
+            base_samples=table.control.drawn,
+            level=self.settings.level,
+        )
+
+    def _of_arms(self, table: Aligned) -> SeedDelta:
+        from audit.stats import seed_delta
+
+        return seed_delta(
+            table.control.counts,
+            table.treatment.counts,
+            samples=(table.control.drawn, table.treatment.drawn),
+            paired=self.paired,
+            level=self.settings.level,
+            floor_samples=table.independent,
+        )
 
 
 def _favoured(direction: str | None, higher_is_better: bool) -> tuple[str, ...]:
@@ -347,41 +400,6 @@ def _favoured(direction: str | None, higher_is_better: bool) -> tuple[str, ...]:
     if direction not in ("gain", "loss"):
         return ("treatment", "control")
     return ("treatment",) if (direction == "gain") == higher_is_better else ("control",)
-
-
-def _tested(
-    aligned: Aligned, measure: Measure, settings: Settings, base: bool, missing: str
-) -> Numbers | None:
-    from audit.stats import base_delta, seed_delta
-
-    table = aligned.by_cluster()
-    control, treatment = table.control, table.treatment
-    if len(table.tasks) < 2:
-        return None
-    runs = (len(control.counts), len(treatment.counts))
-    result: BaseDelta | SeedDelta
-    try:
-        if base:
-            result = base_delta(
-                control.counts,
-                treatment.counts,
-                samples=treatment.drawn,
-                base_samples=control.drawn,
-                level=settings.level,
-            )
-        else:
-            result = seed_delta(
-                control.counts,
-                treatment.counts,
-                samples=(control.drawn, treatment.drawn),
-                paired=settings.paired and runs[0] == runs[1] and runs[0] >= 3,
-                level=settings.level,
-                floor_samples=table.independent,
-            )
-    except InsufficientData:
-        return None
-    fewest = runs[1] if base else min(runs)
-    return Numbers(result, measure, len(table.tasks), fewest, missing)
 
 
 def _score_numbers(

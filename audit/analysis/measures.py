@@ -138,7 +138,8 @@ class Side:
     """The runs of one arm that a measure covers, and those it does not.
 
     ``runs`` are sorted by seed, unlabelled ones last; ``lost`` did not finish; ``unmeasured``
-    finished and have no figure; ``unlisted`` were launched and are not in the file.
+    finished and have no figure; ``unlisted`` were launched and are not in the file; ``set_aside``
+    have no partner where pairing was declared.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Side:
     lost: tuple[Run, ...] = ()
     unmeasured: tuple[Run, ...] = ()
     unlisted: tuple[int, ...] = ()
+    set_aside: tuple[MeasuredRun, ...] = ()
 
     @property
     def per_task(self) -> bool:
@@ -153,8 +155,11 @@ class Side:
         return bool(self.runs) and all(run.outcomes is not None for run in self.runs)
 
     def at_seeds(self, seeds: set[int | None]) -> Side:
-        """Return the side with the runs at these seeds only."""
-        return replace(self, runs=tuple(run for run in self.runs if run.seed in seeds))
+        """Return the side with the runs at these seeds only, the others set aside."""
+        kept = tuple(run for run in self.runs if run.seed in seeds)
+        return replace(
+            self, runs=kept, set_aside=tuple(run for run in self.runs if run not in kept)
+        )
 
     def entries(self) -> list[tuple[str, str, TaskOutcomes]]:
         """Return (arm, run, outcomes) of every run that has outcomes per task."""
@@ -280,9 +285,9 @@ def _base_run(
     )
 
 
-def _order(run: MeasuredRun) -> tuple[bool, int, str, Fraction]:
+def _order(run: MeasuredRun) -> tuple[bool, int, str, int]:
     name = run.run.run_id if run.run is not None else None
-    return (run.seed is None, run.seed or 0, name or "", run.score or Fraction(0))
+    return (run.seed is None, run.seed or 0, name or "", run.run.index if run.run else 0)
 
 
 def _unlisted(results: Results, arm: Arm) -> tuple[int, ...]:

@@ -132,7 +132,7 @@ def _pairs(control: Side, treatment: Side) -> list[tuple[int, Fraction, Fraction
 def _unpaired(control: Side, treatment: Side) -> tuple[Unpaired, ...]:
     found: list[Unpaired] = []
     for side, other in ((treatment, control), (control, treatment)):
-        for run in side.runs:
+        for run in (*side.runs, *side.set_aside):
             if run.seed is None:
                 found.append(Unpaired(side.name, run.label, "its seed was not recorded"))
             elif run.seed not in _by_seed(other):

@@ -26,7 +26,13 @@ def bracketed(interval: Interval | NotMeasured | None) -> str:
     """Return an interval of a difference in brackets, empty when there is none."""
     if interval is None or isinstance(interval, NotMeasured):
         return ""
-    return f"[{signed(interval.low)}, {signed(interval.high)}]"
+    return ends(interval.low, interval.high)
+
+
+def ends(low: float, high: float) -> str:
+    """Return the ends of a difference, with a plus sign where the other end is negative."""
+    upper = signed(high) if low < 0 < high else f"{round(high, 3) + 0.0:.3f}"
+    return f"[{round(low, 3) + 0.0:.3f}, {upper}]"
 
 
 def between(low: float, high: float, digits: int = 3) -> str:

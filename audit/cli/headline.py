@@ -34,6 +34,8 @@ def _tasks(results: Results) -> str:
         name = benchmark or name
         if count is not None:
             break
+    else:
+        count = _examples(results)
     if count is None:
         return name
     return f"{name} {count} {'task' if count == 1 else 'tasks'}".strip()
@@ -44,7 +46,16 @@ def _evaluated(run: Run) -> tuple[str | None, int | None]:
         for outcomes in (evaluation.task_ids, evaluation.counts, evaluation.scores):
             if outcomes is not None:
                 return evaluation.benchmark, len(outcomes)
-    return None, run.metrics.get("examples")
+    return None, None
+
+
+def _examples(results: Results) -> int | None:
+    """Tasks held out where that is recorded, else answers scored, of which each may be a task."""
+    held_out = results.block("holdout").get("holdout_rows")
+    scored = next(
+        (run.metrics["examples"] for run in results.runs if run.metrics.get("examples")), None
+    )
+    return held_out if scored is None or (held_out and held_out < scored) else scored
 
 
 def _model(results: Results) -> str:

@@ -36,7 +36,7 @@ def _text(rules: Sequence[Rule]) -> str:
     for rule in rules:
         start = f"{rule.id:<{number}}  {rule.slug:<{slug}}  {rule.severity.label:<7}  "
         room = max(100 - len(start), 30)
-        first, *others = textwrap.wrap(rule.statement, room, break_on_hyphens=False)
+        first, *others = textwrap.wrap(rule.summary, room, break_on_hyphens=False)
         lines += [start + first, *(" " * len(start) + line for line in others)]
     return "\n".join(lines) + "\n"
 
@@ -51,6 +51,7 @@ def _json(rules: Sequence[Rule]) -> str:
                 "slug": rule.slug,
                 "family": rule.family,
                 "severity": rule.severity.label,
+                "summary": rule.summary,
                 "statement": rule.statement,
                 "why": rule.why,
                 "fix": rule.fix,
@@ -75,7 +76,7 @@ def _page(rules: Sequence[Rule]) -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     for rule in rules:
         link = f"[{rule.id}](#{rule.id.lower()}-{rule.slug})"
-        yield f"| {link} | `{rule.slug}` | {rule.severity.label} | {_inline(rule.statement)} |"
+        yield f"| {link} | `{rule.slug}` | {rule.severity.label} | {_inline(rule.summary)} |"
     for rule in rules:
         yield from ("", f"## {rule.id} {rule.slug}", "")
         yield from (f"Severity: {rule.severity.label}.", "", _inline(rule.statement))

@@ -12,7 +12,7 @@ from audit.analysis.design import Design
 from audit.analysis.floors import Floor
 from audit.analysis.rounds import RoundPair
 from audit.claims import BASE
-from audit.cli.figures import between, bracketed, p_text, plain, signed
+from audit.cli.figures import between, bracketed, ends, p_text, plain, signed
 
 if TYPE_CHECKING:
     from audit.analysis import Analysis
@@ -61,8 +61,8 @@ def _body(comparison: Comparison, claims: list[ClaimResult], width: int) -> Iter
     yield from _labelled("per seed", per_seed(comparison), width)
     paired = comparison.description.paired_t
     if comparison.kind == "scores" and paired is not None and not comparison.verdict.refused:
-        ends = f"[{signed(paired.low)}, {signed(paired.high)}]"
-        text = f"{signed(paired.mean)} {ends} by Student's t; shown, not judged by"
+        around = ends(paired.low, paired.high)
+        text = f"{signed(paired.mean)} {around} by Student's t; shown, not judged by"
         yield from _labelled("paired by seed", text, width)
     for left, right in _facts(comparison):
         yield from _columns(left, right, width)

@@ -181,9 +181,9 @@ def sd_ddof_0(case: Case) -> Iterator[Outcome]:
     Fix
         numpy.std(values, ddof=1), or statistics.stdev(values).
     Bad
-        runs 0.764, 0.7708, 0.7664 and "std": 0.0028158282164269435
+        runs 0.764, 0.7708, 0.7664 and "std": 0.0028158282775923994
     Good
-        runs 0.764, 0.7708, 0.7664 and "std": 0.003448671761965493
+        runs 0.764, 0.7708, 0.7664 and "std": 0.003448671241700703
     """
     for item in _spreads(case):
         if isinstance(item, Skipped):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,22 +32,37 @@ def bounds_around_one(case: Case) -> Iterator[Outcome]:
     Good
         "lower_mean": 0.8, "upper_mean": 1.28
     """
-    return each_arm(case, _bounds_around_one)
+    return each_arm(case, _bounds_around_one, audited=True)
 
 
 def _bounds_around_one(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     for name, sign in (("lower_mean", 1), ("upper_mean", -1)):
         expected = "at most 1" if sign > 0 else "at least 1"
-        for index, value in enumerate(arm.column(name)):
-            if value is None:
-                continue
-            held += 1
-            if (value - 1) * sign > _MEAN_NOISE:
-                held -= 1
-                message = "the bounds do not hold the ratio 1"
-                yield Found(arm.pointer(index, name), message, expected, repr(value))
+        for index, value in _outside(arm, name, sign):
+            held -= 1
+            message = "the bounds do not hold the ratio 1"
+            yield Found(arm.pointer(index, name), message, expected, repr(value))
+        held += arm.known(name)
     yield Held(held) if held else Skipped("no bounds in the log", arm.arm.pointer)
+
+
+def _outside(arm: ArmLog, name: str, sign: int) -> Iterator[tuple[int, float]]:
+    limits = (-math.inf, 1 + _MEAN_NOISE) if sign > 0 else (1 - _MEAN_NOISE, math.inf)
+    return _beyond(arm.column(name), 0, len(arm.audits), *limits)
+
+
+def _beyond(
+    column: list[Any], first: int, end: int, least: float, most: float
+) -> Iterator[tuple[int, float]]:
+    """Yield place and value of the entries of a stretch that lie outside two limits."""
+    values = [value for value in column[first:end] if value is not None]
+    if not values or (least <= min(values) and max(values) <= most):
+        return
+    for index in range(first, end):
+        value = column[index]
+        if value is not None and not least <= value <= most:
+            yield index, value
 
 
 def bounds_constant(case: Case) -> Iterator[Outcome]:
@@ -64,7 +78,7 @@ def bounds_constant(case: Case) -> Iterator[Outcome]:
     Good
         "upper_mean": 1.12 in both
     """
-    return each_arm(case, _bounds_constant)
+    return each_arm(case, _bounds_constant, audited=True)
 
 
 def _bounds_constant(arm: ArmLog) -> Iterator[Outcome]:
@@ -126,15 +140,14 @@ def region_named(case: Case) -> Iterator[Outcome]:
     Good
         "protocol": {"geometry": "chi2"} with audits of "geometry": "chi2"
     """
-    return each_arm(case, _region_named)
+    return each_arm(case, _region_named, audited=True)
 
 
 def _region_named(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     for name, fixed in (("geometry", "tv"), ("topology", "mc")):
         column = arm.column(name)
-        counts = Counter(column)
-        counts.pop(None, None)
+        counts = {value: column.count(value) for value in set(column) - {None}}
         if not counts:
             yield Skipped(f"no audit names its {name}", arm.arm.pointer)
             continue
@@ -171,40 +184,37 @@ def fixed_bounds(case: Case) -> Iterator[Outcome]:
     Good
         "geometry": null in the protocol with "lower_mean": 0.800000011920929
     """
-    return each_arm(case, _fixed_bounds)
+    return each_arm(case, _fixed_bounds, audited=True)
 
 
 def _fixed_bounds(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
-    for update, region in _in_regions(arm):
+    for region, first, end in _regions(arm):
         if region.atomic:
             continue
-        limits = {
-            "lower_mean": (max(0.0, 1 - region.low), max(0.0, 1 - region.low)),
-            "upper_mean": (1.0, 1 + region.high),
-        }
-        for name, (least, most) in limits.items():
+        floor = max(0.0, 1 - region.low)
+        for name, least, most in (
+            ("lower_mean", floor, floor),
+            ("upper_mean", 1.0, 1 + region.high),
+        ):
             column = arm.column(name)
-            for index in range(update.first, update.end):
-                value = column[index]
-                if value is None:
-                    continue
-                if least - _MEAN_NOISE <= value <= most + most * _MEAN_NOISE:
-                    held += 1
-                    continue
+            known = arm.complete(name)
+            held += end - first - (0 if known else column[first:end].count(None))
+            noise = _MEAN_NOISE * max(1.0, most)
+            for index, value in _beyond(column, first, end, least - noise, most + noise):
+                held -= 1
                 expected = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
                 message = "not a bound of the fixed clip"
                 yield Found(arm.pointer(index, name), message, expected, repr(value))
     yield Held(held) if held else Skipped("no audits under a fixed clip", arm.arm.pointer)
 
 
-def _in_regions(arm: ArmLog) -> Iterator[tuple[Update, Region]]:
-    """Yield the updates whose run states its region."""
-    regions: dict[int, Region | None] = {id(log): region_of(log) for log in arm.runs}
-    for update in arm.updates:
-        region = regions[id(update.log)]
-        if region is not None:
-            yield update, region
+def _regions(arm: ArmLog) -> Iterator[tuple[Region, int, int]]:
+    """Yield the region of each run that states it, and the span of its audits."""
+    for log, first, end in arm.spans:
+        region = region_of(log)
+        if region is not None and first < end:
+            yield region, first, end
 
 
 def clipping_explained(case: Case) -> Iterator[Outcome]:
@@ -220,26 +230,25 @@ def clipping_explained(case: Case) -> Iterator[Outcome]:
     Good
         "clip_fraction": 0.01, "max_abs_log_ratio": 0.25 with bounds 0.8 and 1.2
     """
-    return each_arm(case, _clipping_explained)
+    return each_arm(case, _clipping_explained, audited=True)
 
 
 def _clipping_explained(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     fractions, ratios = arm.column("clip_fraction"), arm.column("max_abs_log_ratio")
-    edges: dict[Region, tuple[float, float]] = {}
-    for update, region in _in_regions(arm):
-        if region not in edges:
-            edges[region] = _edges(region)
-        inside, outside = edges[region]
-        for index in range(update.first, update.end):
+    for region, first, end in _regions(arm):
+        inside, outside = _edges(region)
+        for index in range(first, end):
             fraction, ratio = fractions[index], ratios[index]
-            if fraction is None or ratio is None:
+            if ratio is None or fraction is None:
                 continue
             held += 1
-            if fraction and ratio < inside:
+            if fraction:
+                if ratio >= inside:
+                    continue
                 problem = f"clipped, and no |log ratio| above {ratio!r}"
                 expected = f"0, or a |log ratio| of {inside:.4f} or more"
-            elif not fraction and ratio > outside:
+            elif ratio > outside:
                 problem = f"not clipped at a |log ratio| of {ratio!r}"
                 expected = f"above 0, or no |log ratio| above {outside:.4f}"
             else:
@@ -274,32 +283,32 @@ def means_feasible(case: Case) -> Iterator[Outcome]:
     Good
         chi2, atomic, "delta": 0.04 with "lower_mean": 0.76, "upper_mean": 1.12
     """
-    return each_arm(case, _means_feasible)
+    return each_arm(case, _means_feasible, audited=True)
 
 
 def _means_feasible(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     lowers, uppers = arm.column("lower_mean"), arm.column("upper_mean")
-    for update, region in _in_regions(arm):
+    for region, first, end in _regions(arm):
         if not region.atomic:
             continue
         highest = max(0.0, 1 - region.high)
         slope = 1 / highest if highest >= _CHORD_HOLDS else 0.0
-        for index in range(update.first, update.end):
+        most, least = highest + _MEAN_NOISE, 1 + highest * slope - _MEAN_NOISE * (1 + slope)
+        for index in range(first, end):
             lower, upper = lowers[index], uppers[index]
             if lower is None or upper is None:
                 continue
-            least = 1 + (highest - lower) * slope
             held += 1
-            if lower > highest + _MEAN_NOISE:
+            if lower > most:
                 name, expected, actual = "lower_mean", f"at most {highest:.6g}", lower
-            elif upper < least - _MEAN_NOISE * (1 + slope):
-                name, expected, actual = "upper_mean", f"at least {least:.6g}", upper
+            elif upper + lower * slope < least:
+                name, actual = "upper_mean", upper
+                expected = f"at least {1 + (highest - lower) * slope:.6g}"
             else:
                 continue
             held -= 1
-            radius = update.log.run.protocol["delta"]
-            message = f"no mix of tokens has this mean with delta {radius}"
+            message = "no mix of tokens has this mean in a region of this radius"
             yield Found(arm.pointer(index, name), message, expected, repr(actual))
     yield Held(held) if held else Skipped("no audits in a known atomic region", arm.arm.pointer)
 

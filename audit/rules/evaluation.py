@@ -20,7 +20,8 @@ def impossible_accuracy(case: Case) -> Iterator[Outcome]:
         With n answers an accuracy is k/n. Any other figure was not counted on these examples: it
         is an average over several sets, a typing error, or an edit.
     Fix
-        Record the accuracy unrounded with the number of examples it was measured on.
+        Record the accuracy unrounded, and in examples the answers it is the share of: tasks times
+        samples a task.
     Bad
         "accuracy": 0.71, "examples": 8
     Good
@@ -29,26 +30,33 @@ def impossible_accuracy(case: Case) -> Iterator[Outcome]:
     measured = [m for m in all_measurements(case.results) if "accuracy" in m.totals]
     peers = [float(m.totals["accuracy"]) for m in measured]
     near = tolerance(peers, 1.0)
-    compared = False
+    skipped: dict[str, str] = {}
     for measurement in measured:
         if measurement.evaluation is not None and measurement.evaluation.per_task:
             continue  # held against the outcomes themselves
-        pointer, drawn = join(measurement.pointer, "accuracy"), measurement.responses
-        if not drawn:
-            yield Skipped("the number of examples is not recorded", measurement.pointer)
-            continue
-        compared = True
-        accuracy = measurement.totals["accuracy"]
-        right = round(accuracy * drawn)
-        if 2 * near * drawn >= 1:
-            yield Skipped(f"rounded too far to tell with {drawn} answers", pointer)
-        elif abs(accuracy - right / drawn) <= near:
-            yield Held()
+        outcome = _share(measurement, near)
+        if isinstance(outcome, Skipped):
+            skipped.setdefault(outcome.reason, outcome.pointer)
         else:
-            message = f"{accuracy!r} of {drawn} answers is no whole number of right ones"
-            yield Found(pointer, message, f"{right}/{drawn} = {right / drawn!r}", repr(accuracy))
-    if not compared and not measured:
+            yield outcome
+    for reason, pointer in skipped.items():
+        yield Skipped(reason, pointer)
+    if not measured:
         yield Skipped("no accuracy is recorded as a total")
+
+
+def _share(measurement: Measurement, near: float) -> Outcome:
+    pointer, drawn = join(measurement.pointer, "accuracy"), measurement.responses
+    if not drawn:
+        return Skipped("the number of examples is not recorded", measurement.pointer)
+    accuracy = measurement.totals["accuracy"]
+    right = round(accuracy * drawn)
+    if 2 * near * drawn >= 1:
+        return Skipped(f"rounded too far to tell with {drawn} answers", pointer)
+    if abs(accuracy - right / drawn) <= near:
+        return Held()
+    message = f"{accuracy!r} of {drawn} answers is no whole number of right ones"
+    return Found(pointer, message, f"{right}/{drawn} = {right / drawn!r}", repr(accuracy))
 
 
 def truncated_count(case: Case) -> Iterator[Outcome]:

@@ -127,7 +127,7 @@ def _tokens(run: Run) -> int | None:
     return None if count is None else int(count)
 
 
-def leakage_flags(case: Case) -> Iterator[Outcome]:
+def stated_leakage(case: Case) -> Iterator[Outcome]:
     """An arm's statement on leakage is not that of its runs.
 
     Why
@@ -191,17 +191,16 @@ def _changed(run: Run) -> tuple[bool, str] | None:
     if None not in hashes:
         changed = hashes[0] != hashes[1]
         return changed, f"the hashes before and after {'differ' if changed else 'are equal'}"
-    norms = [
-        update.get("gradient_l2_norm")
-        for step in run.training
-        for update in step.get("updates") or ()
-    ]
-    if not norms or None in norms:
+    if run.protocol.get("learning_rate") == 0:
         return None
-    if any(norms):
-        rate = run.protocol.get("learning_rate")
-        return None if rate == 0 else (True, "the log has gradients above 0")
-    return False, "every gradient of the log is 0"
+    unknown = not run.training
+    for step in run.training:
+        for update in step.get("updates") or ():
+            norm = update.get("gradient_l2_norm")
+            if norm:
+                return True, "the log has gradients above 0"
+            unknown = unknown or norm is None
+    return None if unknown else (False, "every gradient of the log is 0")
 
 
 def _checks(case: Case) -> Iterator[tuple[Arm, dict[str, Any]]]:
@@ -223,10 +222,10 @@ def _per_run(case: Case, name: str, count: Callable[[Run], int | None]) -> Itera
             continue
         stated = checks[name]
         pointer = join(arm.pointer, "execution_checks", name)
-        if len(stated) != len(arm.runs):
-            message = "not one entry a run"
-            yield Found(pointer, message, str(len(arm.runs)), str(len(stated)))
-        for index, (value, run) in enumerate(zip(stated, arm.runs, strict=False)):
+        runs = arm.finished if len(stated) == len(arm.finished) else arm.runs
+        if len(stated) != len(runs):
+            yield Found(pointer, "not one entry a run", str(len(runs)), str(len(stated)))
+        for index, (value, run) in enumerate(zip(stated, runs, strict=False)):
             expected = count(run)
             if expected is None:
                 yield Skipped("the run does not record it", run.pointer)
@@ -244,6 +243,6 @@ RULES = (
     Rule("EXEC003", "gradient-steps", Severity.ERROR, gradient_steps),
     Rule("EXEC004", "rejected-groups", Severity.ERROR, rejected_groups),
     Rule("EXEC005", "training-tokens-of-runs", Severity.ERROR, generated_tokens),
-    Rule("EXEC006", "leakage-flags", Severity.ERROR, leakage_flags),
+    Rule("EXEC006", "stated-leakage", Severity.ERROR, stated_leakage),
     Rule("EXEC007", "parameters-changed", Severity.ERROR, parameters_changed),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Sequence
 
@@ -23,14 +24,34 @@ def odd_places(values: Sequence[float]) -> list[int] | None:
 
     None where the column was not logged in single precision, or says too little.
     """
-    rounded = array("f", values).tolist()
-    if rounded == values:
+    if _all_float32(values):
         return []
-    odd = [place for place, (a, b) in enumerate(zip(values, rounded, strict=True)) if a != b]
-    telling = sum(
-        a == b and not short(a, _TELLING_BITS) for a, b in zip(values, rounded, strict=True)
-    )
+    pairs = list(zip(values, array("f", values), strict=True))
+    odd = [place for place, (value, nearest) in enumerate(pairs) if value != nearest]
+    telling = sum(a == b and not short(a, _TELLING_BITS) for a, b in pairs)
     return odd if telling >= EXACT_PER_ODD * len(odd) else None
+
+
+def _all_float32(values: Sequence[float]) -> bool:
+    """Whether no value has a bit that float32 lacks; False in doubt: beyond 1e33 or below 1e-33.
+
+    A double is eight bytes, here the lowest first: float32 leaves the low 29 bits at zero, and the
+    top byte holds the sign and seven bits of the exponent.
+    """
+    doubles = array("d", values)
+    if sys.byteorder == "big":
+        doubles.byteswap()
+    raw = doubles.tobytes()
+    top = raw[7::8]
+    zeros = top.count(0) + top.count(0x80)
+    return (
+        not any(raw[0::8])
+        and not any(raw[1::8])
+        and not any(raw[2::8])
+        and all(byte % 32 == 0 for byte in set(raw[3::8]))
+        and all(0x39 <= byte & 0x7F <= 0x46 or not byte & 0x7F for byte in set(top))
+        and (not zeros or zeros == doubles.count(0.0))
+    )
 
 
 def short(value: float, bits: int) -> bool:

@@ -191,7 +191,7 @@ def run_labels(case: Case) -> Iterator[Outcome]:
 
     Why
         diagnostic_only and evaluation_tier say what may be claimed; a run with another label was
-        made for another purpose. Runs on another device are slower to compare: kernels differ.
+        made for another purpose. Another device has other kernels, and rounds otherwise.
     Fix
         Label all runs of a study alike, or split the study.
     Bad

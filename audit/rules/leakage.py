@@ -8,7 +8,7 @@ from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Results
 from audit.rules.agreement import Stated, agreement, owners
-from audit.rules.measurements import all_evaluations, all_measurements
+from audit.rules.measurements import all_evaluations
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 _NOT_SELECTED = frozenset({"", "none"})
@@ -34,13 +34,13 @@ def _gold_flags(results: Results) -> list[Stated]:
 
 
 def _raised(flags: list[Stated], message: str) -> Iterator[Outcome]:
+    raised = [pointer for pointer, flag in flags if flag]
+    yield Held(len(flags) - len(raised))
+    if raised:
+        places = f" ({len(raised)} of {len(flags)} flags say so)" if len(flags) > 1 else ""
+        yield Found(raised[0], message + places, "false", "true")
     if not flags:
         yield Skipped("the file has no flag that says so")
-    for pointer, flag in flags:
-        if flag:
-            yield Found(pointer, message, "false", "true")
-        else:
-            yield Held()
 
 
 def test_split_read(case: Case) -> Iterator[Outcome]:
@@ -169,10 +169,9 @@ def holdout_counts(case: Case) -> Iterator[Outcome]:
 
 
 def _tasks_judged(results: Results) -> int:
-    """Return the most tasks of an evaluation; totals serve where no lists are recorded."""
-    lists = [len(e.task_ids) for e in all_evaluations(results) if e.task_ids is not None]
-    totals = [m.totals["examples"] for m in all_measurements(results) if "examples" in m.totals]
-    return max(lists or totals, default=0)
+    """Return the most tasks of an evaluation; totals do not say how many tasks there were."""
+    lists = [e.task_ids for e in all_evaluations(results) if e.task_ids is not None]
+    return max(map(len, lists), default=0)
 
 
 RULES = (

@@ -24,8 +24,7 @@ class Measurement:
         """Responses that were drawn."""
         if self.evaluation is not None and self.evaluation.samples is not None:
             return sum(self.evaluation.samples)
-        examples = self.totals.get("examples")
-        return None if examples is None else examples * self.totals.get("samples_per_example", 1)
+        return self.totals.get("examples")
 
     @property
     def truncated(self) -> int | None:

@@ -8,16 +8,23 @@ from typing import NamedTuple
 from audit.finding import Severity
 from audit.pointer import join
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
-from audit.rules.steps import flat_groups
+from audit.rules.sampling import flat_groups
 from audit.rules.telemetry import ArmLog, RunLog
 
-_HALF = 0.5
+# The mean clip fraction of an update, where its responses are not audited one by one.
+_CLIP_METRIC = "audit/clip_fraction"
 
 
 class _Activity(NamedTuple):
-    """Response audits of an arm: in all, of updates after the first, and clipped ones."""
+    """What tells of an arm's clip: in all, after the first update of a batch, and where it fired.
 
-    audits: int
+    ``unit`` says what was counted: response audits, or updates where the log only sums them up.
+    Where gated fractions are logged they decide: a token outside the bounds whose gradient was
+    not stopped is no act of the clip.
+    """
+
+    unit: str
+    total: int
     later: int
     fired: int
     first_later: str | None
@@ -41,9 +48,9 @@ def mechanism_never_acted(case: Case) -> Iterator[Outcome]:
         "clip_fraction": 0.0117 in some audits after the first update
     """
     logs = case.logs
-    top = _activity(logs[0]) if logs else _Activity(0, 0, 0, None)
-    if not top.audits:
-        yield Skipped("the top arm logs no response audits")
+    top = _activity(logs[0]) if logs else _Activity("updates", 0, 0, 0, None)
+    if not top.total:
+        yield Skipped("the top arm logs no clip fractions")
         return
     if top.fired:
         yield Held()
@@ -62,12 +69,12 @@ def mechanism_never_acted(case: Case) -> Iterator[Outcome]:
 def _in_words(top: _Activity, logs: tuple[ArmLog, ...]) -> str:
     if not top.later:
         return (
-            f"the method's clip fired in 0 of {top.audits} response audits, and none could have "
-            "shown it: there is one update a batch"
+            f"the method's clip fired in 0 of {top.total} {top.unit}, and none could have shown "
+            "it: there is one update a batch"
         )
     text = (
-        f"the method's clip fired in 0 of the {top.later} response audits that could have shown "
-        f"it ({top.audits} in all)"
+        f"the method's clip fired in 0 of the {top.later} {top.unit} that could have shown it "
+        f"(0 of {top.total} in all)"
     )
     others = [(log.arm.name, _activity(log)) for log in logs[1:]]
     told = [f"that of {name} in {a.fired} of {a.later}" for name, a in others if a.later]
@@ -75,19 +82,33 @@ def _in_words(top: _Activity, logs: tuple[ArmLog, ...]) -> str:
 
 
 def _activity(arm: ArmLog) -> _Activity:
+    return _of_audits(arm) if arm.audits else _of_updates(arm)
+
+
+def _of_audits(arm: ArmLog) -> _Activity:
     fractions, gated = arm.column("clip_fraction"), arm.column("gated_clip_fraction")
-    audits = later = fired = 0
+    later = 0
     first_later = None
     for update in arm.updates:
-        size = update.end - update.first
-        known = size - fractions[update.first : update.end].count(None)
-        audits += known
-        if update.place and known:
-            later += known
+        if update.place and update.first < update.end:
+            later += update.end - update.first
             first_later = first_later or update.pointer
-        for index in range(update.first, update.end):
-            fired += bool(fractions[index] or gated[index])
-    return _Activity(audits, later, fired, first_later)
+    if arm.known("gated_clip_fraction"):
+        pairs = zip(fractions, gated, strict=True)
+        fractions = [share if stopped is None else stopped for share, stopped in pairs]
+    fired = sum(map(bool, fractions))
+    return _Activity("response audits", arm.known("clip_fraction"), later, fired, first_later)
+
+
+def _of_updates(arm: ArmLog) -> _Activity:
+    shares = [
+        (update, (update.document.get("metrics") or {}).get(_CLIP_METRIC)) for update in arm.updates
+    ]
+    told = [(update, share) for update, share in shares if share is not None]
+    later = [update for update, _ in told if update.place]
+    fired = sum(share > 0 for _, share in told)
+    first = later[0].pointer if later else None
+    return _Activity("updates", len(told), len(later), fired, first)
 
 
 def zero_variance_groups(case: Case) -> Iterator[Outcome]:
@@ -109,7 +130,7 @@ def zero_variance_groups(case: Case) -> Iterator[Outcome]:
         share = shares[arm.arm.name]
         if share is None:
             yield Skipped("neither rewards nor sampling count such groups", arm.arm.pointer)
-        elif share[0] < _HALF * share[1]:
+        elif 2 * share[0] < share[1]:
             yield Held()
         else:
             yield Found(
@@ -133,7 +154,7 @@ def _zero_of_run(log: RunLog) -> tuple[int, int] | None:
     trained = len(log.steps) * log.groups
     drawn = (sampling.get("tasks_attempted") if log.rejects else None) or trained
     if recorded is not None and recorded <= drawn:
-        return recorded, drawn
+        return int(recorded), int(drawn)
     flat = [
         step.get("zero_advantage_groups", flat_groups(step.get("rewards"), log.group_size))
         for step in log.steps

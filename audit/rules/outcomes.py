@@ -94,7 +94,7 @@ def _exceeding(
 ) -> Iterator[Outcome]:
     held = 0
     for index, (count, taken, drawn) in enumerate(zip(counts, right, samples, strict=False)):
-        if count + taken <= drawn:
+        if not count or count + taken <= drawn:
             held += 1
         else:
             room = f"at most {max(drawn - taken, 0)} of {drawn} samples"
@@ -317,12 +317,10 @@ def _sums(measurement: Measurement, near: float) -> Iterator[tuple[str, list[flo
     lists = _lists(evaluation)
     if evaluation.mean is not None:
         yield evaluation.metric, [evaluation.mean, *_pooled(lists)], near
-    outcomes = next(
-        (lists[name] for name in ("correct", "scores", "task_ids") if name in lists), None
-    )
-    if outcomes is not None:
-        # Some count tasks as examples, others the answers drawn.
-        yield "examples", [len(outcomes), sum(lists.get("samples", []))], 0.0
+    if "samples" in lists:
+        yield "examples", [sum(lists["samples"])], 0.0
+    elif "scores" in lists:
+        yield "examples", [len(lists["scores"])], 0.0
     if "truncated" in lists:
         yield "truncated_responses", [sum(lists["truncated"])], 0.0
     tokens = measurement.tokens_by_task

@@ -36,7 +36,7 @@ class Region:
     def log_probability(self, departure: float) -> float:
         """Return the least -log p at which the ratio may lie so far from 1, in an atomic region."""
         power = 2 if self.geometry == "chi2" else 1
-        return max(0.0, power * math.log(departure / self.high))
+        return max(0.0, power * (math.log(departure) - math.log(self.high)))
 
 
 def region_of(log: RunLog) -> Region | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 DOUBLE = 1e-12
 # A figure with more decimals than this was not rounded for print.
 MOST_PRINTED_DECIMALS = 6
-# JSON drops trailing zeros, so 0.5 may be a 0.50: fewer decimals than this are not to be counted on.
+# JSON drops trailing zeros, so 0.5 may be a printed 0.50.
 FEWEST_PRINTED_DECIMALS = 2
 
 

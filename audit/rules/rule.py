@@ -119,6 +119,11 @@ class Rule:
         return page
 
     @property
+    def summary(self) -> str:
+        """The first paragraph of the statement."""
+        return _joined(self._page["Statement"].partition("\n\n")[0])
+
+    @property
     def statement(self) -> str:
         """What is wrong when the rule speaks."""
         return _joined(self._page["Statement"])

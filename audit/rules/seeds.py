@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 
 from audit.finding import Severity
 from audit.pointer import join
@@ -44,18 +44,30 @@ def duplicate_seed(case: Case) -> Iterator[Outcome]:
             yield Skipped("no run has a seed", join(arm.pointer, "seed_results"))
 
 
-def _same(first: Run, second: Run) -> str:
-    """Return the evidence that two runs are one training, or nothing."""
-    key = "final_parameters_sha256"
-    hashes = first.document.get(key), second.document.get(key)
-    if hashes[0] is not None and hashes[0] == hashes[1]:
-        return "the same final parameters"
-    if first.training and first.training == second.training and _tells(first):
-        return "the same training telemetry"
-    ours, theirs = _outcomes(first), _outcomes(second)
-    if ours and [_content(e) for e in ours] == [_content(e) for e in theirs]:
-        return "the same outcome on every task"
-    return ""
+@dataclass(frozen=True)
+class _Evidence:
+    """Something two trainings do not share by chance: a cheap key, and all of it to make sure."""
+
+    what: str
+    key: Hashable
+    content: object
+
+
+def _evidence(run: Run) -> list[_Evidence]:
+    found = []
+    parameters = run.document.get("final_parameters_sha256")
+    if parameters is not None:
+        found.append(_Evidence("the same final parameters", parameters, None))
+    if _tells(run):
+        log = run.training
+        key = (len(log), repr(log[0]), repr(log[-1]))
+        found.append(_Evidence("the same training telemetry", key, log))
+    outcomes = _outcomes(run)
+    if outcomes:
+        sums = tuple(sum(e.counts or e.scores or ()) for e in outcomes)
+        contents = [_content(evaluation) for evaluation in outcomes]
+        found.append(_Evidence("the same outcome on every task", sums, contents))
+    return found
 
 
 def _tells(run: Run) -> bool:
@@ -78,12 +90,31 @@ def _outcomes(run: Run) -> list[Evaluation]:
     draws = sum(
         sum(e.samples) if e.samples is not None else len(e.scores or []) for e in evaluations
     )
-    mixed = any(0 < (e.mean or 0) < 1 for e in evaluations)
-    return evaluations if mixed and draws >= _FEWEST_DRAWS else []
+    if draws < _FEWEST_DRAWS:
+        return []
+    return evaluations if any(0 < (e.mean or 0) < 1 for e in evaluations) else []
 
 
-def _comparable(run: Run) -> bool:
-    return bool("final_parameters_sha256" in run.document or run.training or _outcomes(run))
+class _Seen:
+    """The evidence of the runs met so far."""
+
+    def __init__(self) -> None:
+        self._runs: dict[tuple[str, Hashable], list[tuple[Run, object]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._runs)
+
+    def add(self, run: Run, evidence: list[_Evidence]) -> None:
+        for one in evidence:
+            self._runs.setdefault((one.what, one.key), []).append((run, one.content))
+
+    def twin(self, evidence: list[_Evidence], seed: int | None = None) -> tuple[str, Run] | None:
+        """Return what is shared and with which run, leaving out runs of ``seed``."""
+        for one in evidence:
+            for run, content in self._runs.get((one.what, one.key), []):
+                if content == one.content and (seed is None or run.seed != seed):
+                    return one.what, run
+        return None
 
 
 def identical_runs(case: Case) -> Iterator[Outcome]:
@@ -101,17 +132,18 @@ def identical_runs(case: Case) -> Iterator[Outcome]:
     """
     compared = False
     for arm in case.results.arms:
-        runs = [run for run in arm.runs if _comparable(run)]
-        compared = compared or len(runs) > 1
-        copies: dict[str, str] = {}
-        for first, second in combinations(runs, 2):
-            unlabelled = first.seed is None or first.seed != second.seed
-            evidence = _same(first, second) if second.pointer not in copies and unlabelled else ""
-            if evidence:
-                copies[second.pointer] = f"{evidence} as {first.label}"
-        yield Held(len(runs) - len(copies))
-        for pointer, message in copies.items():
-            yield Found(pointer, message, "a training of its own")
+        seen, met = _Seen(), 0
+        for run in arm.runs:
+            evidence = _evidence(run)
+            twin = seen.twin(evidence, run.seed)
+            compared = compared or bool(evidence and met)
+            met += bool(evidence)
+            if twin is None:
+                seen.add(run, evidence)
+                yield Held(int(bool(evidence)))
+            else:
+                message = f"{twin[0]} as {twin[1].label}"
+                yield Found(run.pointer, message, "a training of its own")
     if not compared:
         yield Skipped("no arm has two runs with parameter hashes, telemetry or enough outcomes")
 
@@ -130,18 +162,19 @@ def identical_arms(case: Case) -> Iterator[Outcome]:
         a hash of its own for every run
     """
     compared = False
-    for one, other in combinations(case.results.arms, 2):
-        ours, theirs = ([r for r in arm.runs if _comparable(r)] for arm in (one, other))
-        for run in theirs:
-            for twin in ours:
-                compared = True
-                evidence = _same(twin, run)
-                if evidence:
-                    message = f"{evidence} as {twin.label} of {one.name}"
-                    yield Found(run.pointer, message, "arms that differ")
-                    break
+    seen = _Seen()
+    for arm in case.results.arms:
+        evidences = [(run, _evidence(run)) for run in arm.runs]
+        for run, evidence in evidences:
+            twin = seen.twin(evidence)
+            compared = compared or bool(evidence and seen)
+            if twin is None:
+                yield Held(int(bool(evidence and seen)))
             else:
-                yield Held()
+                message = f"{twin[0]} as {twin[1].label} of {twin[1].arm}"
+                yield Found(run.pointer, message, "arms that differ")
+        for run, evidence in evidences:
+            seen.add(run, evidence)
     if not compared:
         yield Skipped("no two arms have runs with parameter hashes, telemetry or enough outcomes")
 

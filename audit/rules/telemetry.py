@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from audit.pointer import join
@@ -32,28 +33,28 @@ class RunLog:
 
     run: Run
 
-    @property
+    @cached_property
     def steps(self) -> list[dict[str, Any]]:
         """Entries of ``training``."""
         return self.run.training
 
-    @property
+    @cached_property
     def full(self) -> bool:
         """Whether every step and response is recorded."""
         return (self.run.telemetry.get("level") or "full") == "full"
 
-    @property
+    @cached_property
     def groups(self) -> int:
         """Groups trained on in a step."""
         return int(self.run.telemetry.get("groups_per_step") or 1)
 
-    @property
+    @cached_property
     def group_size(self) -> int | None:
         """Responses in a group; None where the file does not say."""
         size = self.run.telemetry.get("responses_per_group") or self.run.protocol.get("group")
         return None if size is None else int(size)
 
-    @property
+    @cached_property
     def rejects(self) -> bool:
         """Whether groups without variance were rejected before training."""
         return (self.run.telemetry.get("zero_groups") or "rejected") == "rejected"
@@ -119,19 +120,47 @@ class ArmLog:
         In the order of the file.
     audits : list of dict
         Response audits of all updates.
+    spans : list of (RunLog, int, int)
+        ``audits[first:end]`` are those of one run.
     """
 
     arm: Arm
     runs: list[RunLog] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
     audits: list[Mapping[str, Any]] = field(default_factory=list)
+    spans: list[tuple[RunLog, int, int]] = field(default_factory=list)
     _columns: dict[str, list[Any]] = field(default_factory=dict)
+    _known: dict[str, int] = field(default_factory=dict)
 
     def column(self, name: str) -> list[Any]:
         """Return one field of all audits, None where it is absent."""
         if name not in self._columns:
-            self._columns[name] = [audit.get(name) for audit in self.audits]
+            try:  # twice as fast, and most logs have every field everywhere
+                column = list(map(itemgetter(name), self.audits))
+                self._known[name] = len(column)
+            except KeyError:
+                column = [audit.get(name) for audit in self.audits]
+                self._known[name] = len(column) - column.count(None)
+            self._columns[name] = column
         return self._columns[name]
+
+    def known(self, name: str) -> int:
+        """Return how many audits have the field."""
+        self.column(name)
+        return self._known[name]
+
+    def complete(self, name: str) -> bool:
+        """Whether every audit has the field."""
+        return self.known(name) == len(self.audits)
+
+    @cached_property
+    def of_first_updates(self) -> bytearray:
+        """One byte an audit, 1 where it is of the first update of a step."""
+        flags = bytearray(len(self.audits))
+        for update in self.updates:
+            if not update.place:
+                flags[update.first : update.end] = b"\x01" * (update.end - update.first)
+        return flags
 
     def update_of(self, index: int) -> Update:
         """Return the update that an audit belongs to."""
@@ -145,8 +174,7 @@ class ArmLog:
     @cached_property
     def sequences(self) -> list[int | None] | None:
         """Field ``sequence`` of all audits; None where no audit has it."""
-        column = self.column("sequence")
-        return None if column.count(None) == len(column) else column
+        return self.column("sequence") if self.known("sequence") else None
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -165,11 +193,21 @@ def step_pointer(log: RunLog, place: int, *tokens: str | int) -> str:
     return join(log.run.pointer, "training", place, *tokens)
 
 
-def each_arm(case: Case, check: Callable[[ArmLog], Iterator[Outcome]]) -> Iterator[Outcome]:
-    """Make a check on every arm that has a training log; say once what was lacking."""
+def each_arm(
+    case: Case, check: Callable[[ArmLog], Iterator[Outcome]], *, audited: bool = False
+) -> Iterator[Outcome]:
+    """Make a check on every arm with a training log (with response audits where they are needed).
+
+    What was lacking is said once a rule.
+    """
     told: set[str] = set()
     for arm in case.logs:
-        outcomes = check(arm) if arm.runs else iter([_no_log(arm)])
+        if not arm.runs:
+            outcomes = iter([_no_log(arm)])
+        elif audited and not arm.audits:
+            outcomes = iter([Skipped("no response audits in the log", arm.arm.pointer)])
+        else:
+            outcomes = check(arm)
         yield from _news(outcomes, told)
 
 
@@ -209,9 +247,11 @@ def _arm_log(arm: Arm) -> ArmLog:
             continue
         log = RunLog(run)
         result.runs.append(log)
+        start = len(audits)
         for index, step in enumerate(log.steps):
             for place, update in enumerate(step.get("updates") or ()):
                 first = len(audits)
                 audits += update.get("response_audits") or ()
                 updates.append(Update(log, index, place, update, first, len(audits)))
+        result.spans.append((log, start, len(audits)))
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from markdown_it import MarkdownIt
 
 from audit.cli import demo
 from audit.cli.main import main
-from audit.rules import CATALOGUE, Rule
+from audit.finding import Severity
+from audit.rules import CATALOGUE, Case, Held, Outcome, Rule
 
 STUDY = {
     "schema_version": 2,
@@ -37,6 +39,29 @@ def test_the_list_as_json_has_every_part_of_every_page(capsys: pytest.CaptureFix
     assert [entry["id"] for entry in rules] == [rule.id for rule in CATALOGUE]
     for entry in rules:
         assert all(entry[key] for key in ("slug", "family", "severity", "statement", "why", "fix"))
+
+
+def test_no_id_and_no_slug_is_taken_twice() -> None:
+    assert len({rule.id for rule in CATALOGUE}) == len(CATALOGUE)
+    assert len({rule.slug for rule in CATALOGUE}) == len(CATALOGUE)
+
+
+def test_a_summary_is_the_first_paragraph_on_one_line() -> None:
+    def check(case: Case) -> Iterator[Outcome]:
+        """It is wrong
+        here.
+
+        More about it.
+
+        Why
+            It matters.
+        """
+        yield Held()
+
+    rule = Rule("MADE001", "made-up", Severity.ERROR, check)
+    assert rule.summary == "It is wrong here."
+    assert rule.statement == "It is wrong here. More about it."
+    assert (rule.why, rule.fix) == ("It matters.", "")
 
 
 def test_a_family_is_listed_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,6 +56,12 @@ def test_a_run_that_was_dropped_leaves_an_entry_too_many(rule: str, name: str) -
     assert places(document, rule) == {f"{CHECKS}/{name}"}
 
 
+@pytest.mark.parametrize(("rule", "name"), LISTS.items())
+def test_a_failed_run_needs_no_entry(rule: str, name: str) -> None:
+    failed = patched(gppo(), {CONTROL + "/0/status": "failed"}, [f"{CHECKS}/{name}/0"])
+    assert places(failed, rule) == set()
+
+
 @pytest.mark.parametrize("rule", [f"EXEC{n:03}" for n in range(1, 8)])
 @pytest.mark.parametrize("base", [gppo, full])
 def test_the_samples_did_what_they_say(base: Any, rule: str) -> None:

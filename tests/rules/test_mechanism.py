@@ -21,7 +21,7 @@ def test_a_clip_that_never_fired_is_counted_against_the_control_that_did() -> No
     assert found.pointer == LATER
     assert found.severity is None
     assert "0 of the 36 response audits that could have shown it" in found.message
-    assert "72 in all" in found.message
+    assert "0 of 72 in all" in found.message
     assert "grpo-control in 34 of 36" in found.message
 
 
@@ -29,6 +29,36 @@ def test_one_clipped_response_is_enough() -> None:
     document = patched(gppo(), {LATER + "/response_audits/0/clip_fraction": 0.01})
     assert places(document, "MECH001") == set()
     assert places(full(), "MECH001") == set()
+
+
+def test_tokens_outside_the_bounds_are_no_act_where_no_gradient_was_stopped() -> None:
+    gated = {
+        f"/seed_results/{run}/training/{step}/updates/{inner}/response_audits/{audit}"
+        "/gated_clip_fraction": 0.0
+        for run in range(3)
+        for step in range(2)
+        for inner in range(2)
+        for audit in range(8)
+    }
+    assert "0 of the 48 response audits" in only(patched(full(), dict(gated)), "MECH001").message
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01])
+def test_a_summary_tells_by_its_updates(share: float) -> None:
+    summary: dict[str, object] = {}
+    for arm in ("", "/controls/grpo-control"):
+        for run in range(3):
+            updates = [
+                {"metrics": {"audit/clip_fraction": f}} for f in (0.0, share if run else 0.0)
+            ]
+            summary[f"{arm}/seed_results/{run}/training"] = [{"step": 1, "updates": updates}]
+    document = patched(gppo(), summary)
+    if share:
+        assert places(document, "MECH001") == set()
+    else:
+        found = only(document, "MECH001")
+        assert found.pointer == LATER
+        assert "0 of the 3 updates that could have shown it (0 of 6 in all)" in found.message
 
 
 @pytest.mark.parametrize(

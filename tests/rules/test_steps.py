@@ -7,7 +7,6 @@ from cases import full, gppo, patched, places, reasons
 
 RUN = "/seed_results/0"
 STEP = RUN + "/training/1"
-TOKENS = RUN + "/sampling/generated_training_tokens_including_rejected_groups"
 
 BROKEN: list[tuple[str, dict[str, Any], list[str], str, set[str]]] = [
     # base, values set, members taken out, rule, where it speaks
@@ -40,100 +39,44 @@ BROKEN: list[tuple[str, dict[str, Any], list[str], str, set[str]]] = [
         "STEP004",
         {RUN + "/telemetry/responses_per_group"},
     ),
-    ("gppo", {STEP + "/training_row": 1}, [], "STEP005", {STEP + "/training_row"}),
-    (
-        "gppo",
-        {RUN + "/sampling/tasks_attempted": 5},
-        [],
-        "STEP005",
-        {RUN + "/training/2/training_row"},
-    ),
-    (
-        "gppo",
-        {RUN + "/sampling/zero_advantage_groups_retained": 2},
-        [],
-        "STEP006",
-        {RUN + "/sampling/zero_advantage_groups_retained"},
-    ),
-    (
-        "full",
-        {RUN + "/sampling/zero_advantage_groups": 2},
-        [],
-        "STEP006",
-        {RUN + "/sampling/zero_advantage_groups"},
-    ),
-    (
-        "full",
-        {STEP + "/zero_advantage_groups": 0},
-        [],
-        "STEP007",
-        {STEP + "/zero_advantage_groups"},
-    ),
     (
         "gppo",
         {},
         [STEP + "/updates/0/response_audits/3"],
-        "STEP008",
+        "STEP005",
         {STEP + "/updates/0/response_audits"},
     ),
     (
         "full",
         {STEP + "/updates/0/response_audits/3/sequence": 2},
         [],
-        "STEP008",
+        "STEP005",
         {STEP + "/updates/0/response_audits"},
     ),
     (
         "full",
         {STEP + "/updates/0/response_audits/3/sequence": 8},
         [],
-        "STEP008",
+        "STEP005",
         {STEP + "/updates/0/response_audits"},
     ),
     (
         "full",
         {},
         [STEP + "/updates/0/response_audits/3/sequence"],
-        "STEP008",
+        "STEP005",
         {STEP + "/updates/0/response_audits"},
-    ),
-    ("gppo", {}, [], "STEP009", {RUN + "/sampling/zero_advantage_groups_retained"}),
-    (
-        "gppo",
-        {TOKENS: 8193},
-        [],
-        "STEP010",
-        {TOKENS},
-    ),
-    (
-        "full",
-        {TOKENS: 110},
-        [],
-        "STEP010",
-        {TOKENS},
     ),
 ]
 
 SILENT: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("gppo", {RUN + "/telemetry": {"level": "sparse"}}, [STEP], "STEP001"),
     ("gppo", {RUN + "/status": "failed"}, [RUN + "/training/2"], "STEP002"),
-    (
-        "gppo",
-        {RUN + "/telemetry": {"zero_groups": "kept"}, STEP + "/training_row": 9},
-        [],
-        "STEP005",
-    ),
-    ("full", {}, [STEP + "/updates/0/response_audits/3"], "STEP008"),
-    ("full", {}, [], "STEP009"),
-    (
-        "gppo",
-        {TOKENS: 8192},
-        [],
-        "STEP010",
-    ),
+    ("full", {}, [STEP + "/updates/0/response_audits/3"], "STEP005"),
 ]
 
 BASES = {"gppo": gppo, "full": full}
+RULES = [f"STEP{n:03}" for n in range(1, 6)]
 
 
 @pytest.mark.parametrize(("base", "patches", "removed", "rule", "where"), BROKEN)
@@ -150,13 +93,13 @@ def test_what_the_log_says_it_leaves_out_is_no_finding(
     assert places(patched(BASES[base](), patches, removed), rule) == set()
 
 
-@pytest.mark.parametrize("rule", [f"STEP{n:03}" for n in range(1, 11) if n != 9])
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("base", BASES)
 def test_the_samples_count_right(base: str, rule: str) -> None:
     assert places(BASES[base](), rule) == set()
 
 
-@pytest.mark.parametrize("rule", [f"STEP{n:03}" for n in range(1, 9)])
+@pytest.mark.parametrize("rule", RULES)
 def test_a_file_without_a_log_is_not_checked_and_says_so_once_an_arm(rule: str) -> None:
     document = {
         "schema_version": 2,

@@ -70,7 +70,7 @@ def _lines(outcomes: Outcomes) -> Iterator[str]:
 
 def _summary(outcomes: Outcomes) -> str:
     reports = [file.report for file in outcomes.files if file.report is not None]
-    groups = [group for report in reports for group in grouped(report.findings)]
+    groups = [group for report in reports for group in grouped(report.found)]
     words = [count(len(outcomes.files), "file")]
     for severity in (Severity.ERROR, Severity.WARNING):
         number = sum(group.severity is severity and group.first.waiver is None for group in groups)
@@ -87,7 +87,7 @@ def _report(file: FileOutcome, report: Report) -> Iterator[str]:
     yield ", ".join(filter(None, (summary, f"sha256 <code>{report.sha256[:12]}</code>")))
     if report.analysis is not None:
         yield from _verdicts(report.analysis)
-    groups = grouped(report.findings)
+    groups = grouped(report.found)
     if groups:
         yield ""
         yield "| severity | rule | where | what |"

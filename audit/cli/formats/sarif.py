@@ -49,8 +49,8 @@ def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.id,
         "name": "".join(word.capitalize() for word in rule.slug.split("-")),
-        "shortDescription": {"text": rule.statement},
-        "fullDescription": {"text": rule.why or rule.statement},
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.statement},
         "help": {"text": text},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": [rule.family]},

@@ -47,7 +47,7 @@ def _file(file: FileOutcome, style: Style) -> Iterator[str]:
     yield from _header(file, report, style)
     if report.analysis is not None:
         yield from _verdicts(report.analysis, style)
-    groups = grouped(report.findings)
+    groups = grouped(report.findings if style.verbose else report.found)
     shown, hidden = _chosen(groups, style)
     for group in shown:
         yield ""

@@ -441,7 +441,7 @@ def study() -> dict[str, Any]:
         "evaluation_protocol": {
             "tier": "made-up",
             "seeds": list(SEEDS),
-            "formal_comparison": True,
+            "formal_comparison": False,
             "test_used_for_selection": False,
             "claim_policy": "A sample of the format; it says nothing about any recipe.",
         },

@@ -1,0 +1,306 @@
+"""``audit plan``: what a design can see, and the seeds, tasks and answers an effect needs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from audit.cli.figures import plain, signed
+from audit.cli.formats.json_text import json_text
+from audit.cli.layout import markdown_table, text_table
+from audit.cli.safe import inert, visible
+from audit.cli.verify import publish
+from audit.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from audit.stats import Components
+
+SEEDS_SHOWN = (2, 3, 5, 10, 20)
+TASK_FACTORS = (1, 2, 5, 10)
+POWER = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is planned for: variances, the design at hand, the effect and the prices."""
+
+    components: Components
+    tasks: int
+    samples: int
+    effect: float
+    level: float
+    usd_per_run: float | None
+    usd_per_task: float | None
+    source: str
+
+    def cost(self, seeds: int, tasks: int) -> float | None:
+        """Return the price of both arms: training runs, and tasks evaluated by each run."""
+        if self.usd_per_run is None and self.usd_per_task is None:
+            return None
+        return 2 * seeds * ((self.usd_per_run or 0.0) + tasks * (self.usd_per_task or 0.0))
+
+    def smallest(self, seeds: int, tasks: int) -> float | None:
+        """Return the smallest effect seen at 80% power; None where none is."""
+        from audit.stats import minimum_detectable_effect
+
+        return minimum_detectable_effect(
+            components=self.components,
+            seeds=seeds,
+            tasks=tasks,
+            samples=self.samples,
+            target_power=POWER,
+            level=self.level,
+        )
+
+    def power(self, effect: float, seeds: int) -> float:
+        """Return the power for an effect with the tasks and answers at hand."""
+        from audit.stats import power
+
+        return power(
+            effect,
+            components=self.components,
+            seeds=seeds,
+            tasks=self.tasks,
+            samples=self.samples,
+            level=self.level,
+        )
+
+    def seeds_for(self, tasks: int) -> int | None:
+        """Return the seeds an arm that see the effect; None above 1,000."""
+        from audit.stats import seeds_needed
+
+        return seeds_needed(
+            self.effect,
+            components=self.components,
+            tasks=tasks,
+            samples=self.samples,
+            target_power=POWER,
+            level=self.level,
+        )
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``audit plan``."""
+    parser.add_argument("results", nargs="?", metavar="FILE", help="take the variances from here")
+    parser.add_argument("--effect", type=float, default=0.03, help="difference to see (0.03)")
+    parser.add_argument("--tasks", type=int, help="tasks of the benchmark (the file's, else 120)")
+    parser.add_argument("--samples", type=int, help="answers a task (the file's, else 4)")
+    parser.add_argument("--level", type=float, default=0.95, help="confidence level (0.95)")
+    parser.add_argument("--seed-sd", type=float, help="sd between training runs (the file's)")
+    parser.add_argument(
+        "--seed-task-sd", type=float, help="sd of seed times task (the file's, else 0.065)"
+    )
+    parser.add_argument(
+        "--answer-variance",
+        type=float,
+        help="mean p(1 - p) of an answer (the file's, else 0.145)",
+    )
+    parser.add_argument(
+        "--task-effect-sd",
+        type=float,
+        help="sd over tasks of the true difference (the file's, else 0.085)",
+    )
+    parser.add_argument("--usd-per-run", type=float, help="price of one training run")
+    parser.add_argument(
+        "--usd-per-task", type=float, help="price of evaluating one run on one task"
+    )
+    parser.add_argument("--plot", metavar="FILE", help="write the power curves, .svg or .png")
+    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+    parser.add_argument("--output", "-o", metavar="FILE", help="write there, not to stdout")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run ``audit plan``; 0 unless it cannot run."""
+    plan = plan_of(options)
+    if options.plot is not None:
+        from audit.cli.power_plot import write_plot
+
+        write_plot(plan, options.plot)
+    if options.format == "json":
+        text = json_text(_document(plan))
+    else:
+        table = markdown_table if options.format == "markdown" else text_table
+        text = inert("\n".join(_lines(plan, table)) + "\n")
+    publish(text, options.output)
+    return 0
+
+
+def plan_of(options: argparse.Namespace) -> Plan:
+    """Return the plan that the options and the file describe.
+
+    Raises
+    ------
+    UsageError
+        When a number makes no sense, or no seed spread is given.
+    InputError
+        When the file has no comparison with two runs an arm.
+    """
+    from audit.stats import Components
+
+    _check(options)
+    tasks, samples = 120, 4
+    source = "given"
+    if options.results is not None:
+        components, tasks, samples = _from_file(options.results)
+        source = options.results
+    elif options.seed_sd is None:
+        raise UsageError("give --seed-sd, or a results file to take it from")
+    else:
+        components = Components(0.0, 0.0, 0.065, 0.145, 0.085)
+    given = {
+        "seed_sd_control": options.seed_sd,
+        "seed_sd_treatment": options.seed_sd,
+        "seed_task_sd": options.seed_task_sd,
+        "sampling_variance": options.answer_variance,
+        "task_effect_sd": options.task_effect_sd,
+    }
+    return Plan(
+        components=replace(components, **{k: v for k, v in given.items() if v is not None}),
+        tasks=tasks if options.tasks is None else options.tasks,
+        samples=samples if options.samples is None else options.samples,
+        effect=options.effect,
+        level=options.level,
+        usd_per_run=options.usd_per_run,
+        usd_per_task=options.usd_per_task,
+        source=source,
+    )
+
+
+def _check(options: argparse.Namespace) -> None:
+    if not 0 < options.effect <= 1:
+        raise UsageError(f"--effect must lie above 0 and up to 1, not {options.effect}")
+    if not 0.5 <= options.level < 1:
+        raise UsageError(f"--level must lie from 0.5 to below 1, not {options.level}")
+    for name, least in (("tasks", 2), ("samples", 1)):
+        value = getattr(options, name)
+        if value is not None and not least <= value <= 10**7:
+            raise UsageError(f"--{name} must lie from {least} to 10000000, not {value}")
+    most = {"seed_sd": 1.0, "seed_task_sd": 1.0, "answer_variance": 0.25, "task_effect_sd": 1.0}
+    for name, limit in (*most.items(), ("usd_per_run", 1e9), ("usd_per_task", 1e9)):
+        value = getattr(options, name)
+        if value is not None and not 0 <= value <= limit:
+            shown = name.replace("_", "-")
+            raise UsageError(f"--{shown} must lie from 0 to {limit:g}, not {value}")
+
+
+def _from_file(path: str) -> tuple[Components, int, int]:
+    from audit.analysis import analyse
+    from audit.analysis.design import Design
+    from audit.results import load
+
+    results = load(path)
+    for comparison in analyse(results).comparisons:
+        design = comparison.design
+        if isinstance(design, Design):
+            pooled = design.spread.sd
+            components = replace(
+                design.components, seed_sd_control=pooled, seed_sd_treatment=pooled
+            )
+            return components, design.tasks, design.samples
+    raise InputError("no comparison with two training runs in both arms", path=results.name)
+
+
+def _lines(plan: Plan, table: Any) -> Iterator[str]:
+    c = plan.components
+    yield visible(
+        f"variances from {plan.source}" if plan.source != "given" else "variances as given"
+    )
+    yield (
+        f"training sd {plain(c.seed_sd_treatment)}, seed x task sd {plain(c.seed_task_sd)}, "
+        f"answer variance {plain(c.sampling_variance)}, task effect sd {plain(c.task_effect_sd)}"
+    )
+    yield f"{plan.tasks} tasks, {plan.samples} answers a task, level {plan.level:g}"
+    yield ""
+    yield f"Smallest effect seen at 80% power, and the power for {signed(plan.effect)}:"
+    yield ""
+    many = plan.tasks * TASK_FACTORS[-1]
+    heading = ("seeds an arm", f"{plan.tasks} tasks", f"{many} tasks", "power", *_usd(plan))
+    rows = [
+        (
+            str(seeds),
+            plain(plan.smallest(seeds, plan.tasks)),
+            plain(plan.smallest(seeds, many)),
+            f"{plan.power(plan.effect, seeds):.2f}",
+            *_price(plan, seeds, plan.tasks),
+        )
+        for seeds in SEEDS_SHOWN
+    ]
+    yield from table(heading, rows)
+    yield ""
+    yield f"To see {signed(plan.effect)} at 80% power:"
+    yield ""
+    yield from table(("tasks", "seeds an arm", *_usd(plan)), _needs(plan))
+    yield ""
+    yield from _other_ways(plan)
+
+
+def _usd(plan: Plan) -> tuple[str, ...]:
+    return () if plan.cost(1, 1) is None else ("US dollars",)
+
+
+def _price(plan: Plan, seeds: int | None, tasks: int) -> tuple[str, ...]:
+    if plan.cost(1, 1) is None:
+        return ()
+    cost = None if seeds is None else plan.cost(seeds, tasks)
+    return ("-" if cost is None else f"{cost:,.2f}",)
+
+
+def _needs(plan: Plan) -> list[tuple[str, ...]]:
+    rows = []
+    for factor in TASK_FACTORS:
+        tasks = plan.tasks * factor
+        seeds = plan.seeds_for(tasks)
+        shown = "more than 1000" if seeds is None else str(seeds)
+        rows.append((str(tasks), shown, *_price(plan, seeds, tasks)))
+    return rows
+
+
+def _other_ways(plan: Plan) -> Iterator[str]:
+    from audit.stats import samples_needed, tasks_needed
+
+    for seeds in (3, 5, 10):
+        terms: dict[str, Any] = {
+            "components": plan.components,
+            "seeds": seeds,
+            "target_power": POWER,
+            "level": plan.level,
+        }
+        tasks = tasks_needed(plan.effect, samples=plan.samples, **terms)
+        answers = samples_needed(plan.effect, tasks=plan.tasks, **terms)
+        ways = [
+            "no number of tasks" if tasks is None else f"{tasks} tasks",
+            f"no number of answers a task at {plan.tasks} tasks"
+            if answers is None
+            else f"{answers} answers a task at {plan.tasks} tasks",
+        ]
+        yield f"with {seeds} seeds an arm: {', or '.join(ways)}"
+
+
+def _document(plan: Plan) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "source": plan.source,
+        "components": asdict(plan.components),
+        "tasks": plan.tasks,
+        "samples": plan.samples,
+        "level": plan.level,
+        "effect": plan.effect,
+        "designs": [
+            {
+                "seeds": seeds,
+                "tasks": tasks,
+                "smallest_effect": plan.smallest(seeds, tasks),
+                "usd": plan.cost(seeds, tasks),
+            }
+            for tasks in (plan.tasks, plan.tasks * TASK_FACTORS[-1])
+            for seeds in SEEDS_SHOWN
+        ],
+        "power": {str(seeds): plan.power(plan.effect, seeds) for seeds in SEEDS_SHOWN},
+        "needed": [
+            {"tasks": plan.tasks * factor, "seeds": plan.seeds_for(plan.tasks * factor)}
+            for factor in TASK_FACTORS
+        ],
+    }

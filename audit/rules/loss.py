@@ -1,0 +1,136 @@
+"""LOSS: what the definition of the loss and single precision leave in a logged loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from audit.finding import Severity
+from audit.pointer import join
+from audit.rules.float32 import EXACT_PER_ODD
+from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
+from audit.rules.telemetry import ArmLog, Update, each_arm
+
+# A float32 mean over n equal values is off by up to log2(n) roundings of 2^-24: 32 covers any n.
+_TOKEN_MEAN = 32 * 2.0**-24
+
+
+def first_loss(case: Case) -> Iterator[Outcome]:
+    """The loss of a batch's first update is not minus the mean advantage.
+
+    Why
+        With ratio 1 the loss of GRPO is minus the mean of the advantages: 0 for whole groups, up
+        to float noise. Another value is another loss, or an altered one.
+    Fix
+        Name the loss in telemetry.loss_type; log it before the optimizer step.
+    Bad
+        "inner_update": 1 with "loss": 0.003
+    Good
+        "inner_update": 1 with "loss": 2.98e-08
+    """
+    return each_arm(case, _first_loss)
+
+
+def _first_loss(arm: ArmLog) -> Iterator[Outcome]:
+    held, seen = 0, False
+    for update in arm.updates:
+        loss = update.document.get("loss")
+        if update.place or loss is None or not update.log.mean_loss:
+            continue
+        advantages = _advantages(arm, update)
+        if not advantages:
+            continue
+        seen = True
+        expected = -sum(advantages) / len(advantages)
+        if abs(loss - expected) <= _TOKEN_MEAN * max(map(abs, advantages)):
+            held += 1
+        else:
+            shown = "0 up to float noise" if abs(expected) < _TOKEN_MEAN else f"{expected:.7g}"
+            pointer = join(update.pointer, "loss")
+            yield Found(pointer, "not minus the mean advantage", shown, repr(loss))
+    if seen:
+        yield Held(held)
+    else:
+        yield Skipped("no first update with a loss of type grpo and advantages", arm.arm.pointer)
+
+
+def _advantages(arm: ArmLog, update: Update) -> list[float]:
+    """Advantages of the responses in an update; empty where they cannot be told."""
+    every: list[float] = update.step_document.get("advantages") or []
+    if update.end - update.first in (0, len(every)):
+        return every
+    # Below level full the audits may be some of the responses that were trained on.
+    if arm.sequences is None or not update.log.full:
+        return []
+    present = arm.sequences[update.first : update.end]
+    known = [number for number in present if number is not None and number < len(every)]
+    return [every[number] for number in known] if len(known) == len(present) else []
+
+
+def loss_lattice(case: Case) -> Iterator[Outcome]:
+    """A loss is no multiple of the step that float32 leaves in a mean over the responses.
+
+    A response's mean loss is at least its |advantage| times exp(-max |log ratio|) in size, so as
+    a float32 it is a multiple of a known power of two; the mean over 2^k responses is one of that
+    power over 2^k, however small the loss. It is checked where most losses of the arm are.
+
+    Why
+        A loss that was computed lies on that lattice; one that was typed or scaled does not.
+    Fix
+        Log the loss as the trainer computed it, unrounded.
+    Bad
+        "loss": 0.00158237 where all others are multiples of 2^-26
+    Good
+        "loss": 0.0015807896852493286
+    """
+    return each_arm(case, _loss_lattice, audited=True)
+
+
+def _loss_lattice(arm: ArmLog) -> Iterator[Outcome]:
+    found: list[Found] = []
+    held = 0
+    for update in arm.updates:
+        loss = update.document.get("loss")
+        step = _loss_step(arm, update) if loss else None
+        if loss is None or step is None:
+            continue
+        if (loss / step).is_integer():
+            # Of larger float32 numbers one in eight or more are on the lattice by chance, and a
+            # first loss is made of advantages, which may be float32 where later means are not.
+            held += update.place > 0 and abs(loss) < step * 2.0**20
+        else:
+            message = "not on the lattice of float32 means over the responses"
+            expected = f"a multiple of 2^{round(math.log2(step))}"
+            found.append(Found(join(update.pointer, "loss"), message, expected, repr(loss)))
+    if held < max(1, EXACT_PER_ODD * len(found)):
+        reason = "not all" if found else "none small enough to tell"
+        yield Skipped(
+            f"losses that are float32 means over 2^k responses: {reason}", arm.arm.pointer
+        )
+    else:
+        yield from found
+        yield Held(held)
+
+
+def _loss_step(arm: ArmLog, update: Update) -> float | None:
+    """Power of two that the loss must be a multiple of; None where nothing follows."""
+    if update.first == update.end or not update.log.mean_loss:
+        return None
+    advantages = _advantages(arm, update)
+    count = len(advantages)
+    if not count or count & (count - 1):
+        return None
+    ratios = arm.column("max_abs_log_ratio")[update.first : update.end]
+    if not arm.complete("max_abs_log_ratio") and None in ratios:
+        return None
+    sizes = [size for size in map(abs, advantages) if size]
+    # The margin covers the roundings of the token mean.
+    least = min(sizes, default=0.0) * math.exp(-max(ratios)) * (1 - _TOKEN_MEAN)
+    # Below 2^-60 nothing is left to check, and subnormal numbers are out of the way.
+    return math.ldexp(1.0, math.frexp(least)[1] - 24) / count if least > 2.0**-60 else None
+
+
+RULES = (
+    Rule("LOSS001", "first-loss", Severity.ERROR, first_loss),
+    Rule("LOSS002", "loss-lattice", Severity.ERROR, loss_lattice),
+)

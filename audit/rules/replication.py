@@ -1,0 +1,47 @@
+"""ROUND: rounds of one experiment that should agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from audit.finding import Severity
+from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
+
+
+def replication_conflict(case: Case) -> Iterator[Outcome]:
+    """Two rounds of one experiment differ by more than their intervals allow.
+
+    Why
+        What moved between them is the training, which the printed intervals leave out; none of
+        the rounds can then be read by its interval alone. Under a claim that stands it is an
+        error.
+    Fix
+        Train several seeds an arm in one round and compare their means.
+    Bad
+        -0.065 [-0.117, -0.013] and, nothing changed, +0.050 [0.000, 0.100]
+    Good
+        +0.031 [-0.020, 0.082] and, nothing changed, +0.050 [0.000, 0.100]
+    """
+    analysis = case.analysis
+    if not analysis.rounds and not analysis.rounds_uncompared:
+        yield Skipped("no round says that it repeats another")
+    for left in analysis.rounds_uncompared:
+        yield Skipped(f"round {left.repeat}: {left.reason}", left.pointer)
+    claimed = any(claim.stands for claim in analysis.claims)
+    for pair in analysis.rounds:
+        if not pair.conflict:
+            yield Held()
+            continue
+        found = pair.replication
+        low, high = found.per_arm_interval
+        z = "" if found.z is None else f"|z| = {abs(found.z):.2f}, "
+        yield Found(
+            pair.pointer,
+            f"rounds {pair.original} and {pair.repeat} differ by {pair.swing:.3f}: {z}"
+            f"p = {found.p_value:.4f}; a training sd of {found.per_arm_sd:.3f} "
+            f"[{low:.3f}, {high:.2f}] an arm would explain it",
+            severity=Severity.ERROR if claimed else None,
+        )
+
+
+RULES = (Rule("ROUND001", "replication-conflict", Severity.WARNING, replication_conflict),)

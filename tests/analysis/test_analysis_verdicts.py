@@ -1,0 +1,421 @@
+"""Every word, qualifier and refusal of a verdict, as a table of studies."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from made_studies import Document, analysed, base, compared, scores, simulated, study
+
+from audit.analysis import Interval, NotMeasured
+
+CONTROL_6 = [[0, 4, 1, 2, 0, 3], [1, 4, 0, 2, 0, 3], [0, 3, 1, 1, 1, 4]]
+TREATMENT_6 = [[3, 4, 1, 1, 4, 3], [4, 4, 0, 2, 3, 2], [4, 4, 1, 1, 3, 4]]
+
+
+def twice(counts: list[list[int]]) -> list[list[int]]:
+    return [row * 2 for row in counts]
+
+
+def near_one(misses: list[int]) -> list[list[int]]:
+    return [[4] * (100 - n) + [3] * n for n in misses]
+
+
+WORDS: list[tuple[str, Document, dict[str, Any], str]] = [
+    ("gain", simulated(delta=0.2), {}, "gain: material"),
+    ("loss", simulated(delta=-0.2), {}, "loss: material"),
+    ("plain gain", simulated(delta=0.2), {"margin": 0.2}, "gain"),
+    ("small gain", simulated(delta=0.2, seeds=10), {"margin": 0.5}, "gain: below-margin"),
+    ("two seeds", simulated(300, 2, delta=0.4, rate=0.3), {}, "gain: material, provisional"),
+    ("inconclusive", simulated(seeds=3, sd=0.03), {}, "flat: inconclusive, underpowered"),
+    ("equivalent", simulated(300, 10), {"margin": 0.05}, "flat: equivalent"),
+    (
+        "tasks few for equivalence",
+        study([[4] * 30] * 3, [[4] * 30] * 3),
+        {"margin": 0.05},
+        "flat: inconclusive, too-few-tasks-for-equivalence",
+    ),
+    (
+        "these tasks only",
+        study(twice(CONTROL_6), twice(TREATMENT_6)),
+        {},
+        "flat: inconclusive, underpowered, benchmark-only gain",
+    ),
+    (
+        "target benchmark",
+        study(twice(CONTROL_6), twice(TREATMENT_6)),
+        {"target": "benchmark"},
+        "gain on this benchmark: material",
+    ),
+    ("scores", scores([0.5, 0.52, 0.54], [0.8, 0.81, 0.83], 400), {}, "gain on this benchmark: "),
+    (
+        "skewed",
+        study(near_one([2, 3, 4]), near_one([70, 90, 99])),
+        {"margin": 0.4},
+        "loss: below-margin, skewed-scale",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("document", "policy", "text"), [w[1:] for w in WORDS], ids=[w[0] for w in WORDS]
+)
+def test_a_study_gets_its_word(document: Document, policy: dict[str, Any], text: str) -> None:
+    verdict = compared(document, **policy).verdict
+    assert verdict.text == text or (text.endswith(": ") and verdict.text.startswith(text))
+
+
+def edited(document: Document, change: Callable[[Document], object]) -> Document:
+    document = copy.deepcopy(document)
+    change(document)
+    return document
+
+
+def both_runs(key: str, value: Any) -> Callable[[Document], object]:
+    def change(document: Document) -> None:
+        for entry in document["seed_results"][:2]:
+            entry[key] = value
+
+    return change
+
+
+def first_run(key: str, value: Any) -> Callable[[Document], object]:
+    return lambda document: document["seed_results"][0].update({key: value})
+
+
+def first_evaluation(key: str, value: Any) -> Callable[[Document], object]:
+    return lambda document: document["seed_results"][0]["evaluation"].update({key: value})
+
+
+def without_tasks(count: int) -> Callable[[Document], object]:
+    def change(document: Document) -> None:
+        evaluation = document["seed_results"][0]["evaluation"]
+        for task in range(count):
+            evaluation["samples"][task] = evaluation["correct"][task] = 0
+
+    return change
+
+
+def clustered(names: list[str]) -> Callable[[Document], object]:
+    def change(document: Document) -> None:
+        for entry in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+            entry["evaluation"]["clusters"] = names
+
+    return change
+
+
+GAIN = simulated(delta=0.2)
+STEP = {"step": 1, "rewards": [0.0, 1.0], "updates": []}
+REFUSED: list[tuple[str, Document, str, str]] = [
+    ("one seed", simulated(seeds=1, delta=0.4), "one-seed", "recipe has one training run"),
+    ("one in the control", simulated(seeds=(1, 5)), "one-seed", "control has one training run"),
+    (
+        "no run at all",
+        edited(GAIN, lambda d: d["controls"]["control"].update(seed_results=[])),
+        "one-seed",
+        "control has no finished training run",
+    ),
+    (
+        "one run, one failed",
+        edited(simulated(seeds=2), first_run("status", "failed")),
+        "one-seed",
+        "recipe has one training run",
+    ),
+    (
+        "the same seed twice",
+        edited(simulated(seeds=2), both_runs("seed", 7)),
+        "one-seed",
+        "recipe has one training run",
+    ),
+    (
+        "a seed repeated among others",
+        edited(GAIN, both_runs("seed", 7)),
+        "duplicate-seed",
+        "seed 7 stands twice in recipe",
+    ),
+    ("copied outcomes", simulated(kind="copies"), "identical-runs", "the same outcomes"),
+    (
+        "equal parameters",
+        edited(GAIN, both_runs("final_parameters_sha256", "0" * 64)),
+        "identical-runs",
+        "runs 0 and 1 have the same parameters after training",
+    ),
+    (
+        "equal training logs",
+        edited(GAIN, both_runs("training", [STEP])),
+        "identical-runs",
+        "the same training log",
+    ),
+    (
+        "no variation between runs",
+        study([[1] * 7 + [0]] * 3, [[1] * 8] * 3, 1),
+        "identical-runs",
+        "control: its runs agree on every task",
+    ),
+    (
+        "failed runs",
+        edited(GAIN, first_run("status", "diverged")),
+        "failed-runs",
+        "0 (diverged)",
+    ),
+    (
+        "seeds left out",
+        {**GAIN, "launched_seeds": {"recipe": [0, 1, 2, 3, 4, 9]}},
+        "seeds-not-listed",
+        "absent: 9",
+    ),
+    (
+        "lists of different length",
+        edited(GAIN, lambda d: d["seed_results"][0]["evaluation"]["samples"].pop()),
+        "incomplete",
+        "its lists have different lengths",
+    ),
+    (
+        "more right than drawn",
+        edited(GAIN, first_evaluation("correct", [9] * 120)),
+        "incomplete",
+        "more right answers than answers",
+    ),
+    (
+        "many outcomes missing",
+        edited(GAIN, without_tasks(61)),
+        "incomplete",
+        "5.1% of the outcomes are missing",
+    ),
+    (
+        "unmatched tasks",
+        edited(GAIN, first_evaluation("task_ids", [str(t) for t in range(120)])),
+        "incomplete",
+        "some runs have task ids and some have none",
+    ),
+    ("few tasks", study(CONTROL_6, TREATMENT_6), "few-tasks", "6 tasks, at least 8"),
+    (
+        "few clusters",
+        edited(GAIN, clustered([str(t % 7) for t in range(120)])),
+        "few-tasks",
+        "7 clusters",
+    ),
+    (
+        "uneven clusters",
+        edited(GAIN, clustered(["big"] * 40 + [str(t) for t in range(80)])),
+        "uneven-clusters",
+        "the largest cluster",
+    ),
+    (
+        "scores without a denominator",
+        scores([0.123456789012, 0.2], [0.3, 0.4], None),
+        "no-denominator",
+        "no number of answers",
+    ),
+    ("few answers", scores([0.25, 0.5], [0.5, 0.75], 4), "few-tasks", "4 tasks"),
+]
+
+
+@pytest.mark.parametrize(
+    ("document", "reason", "line"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
+)
+def test_a_study_is_refused_with_its_reason(document: Document, reason: str, line: str) -> None:
+    comparison = compared(document)
+    assert comparison.verdict.text == f"refused: {reason}"
+    assert line in comparison.verdict.line
+
+
+def test_a_run_that_was_not_evaluated_on_the_benchmark_refuses_it() -> None:
+    document = edited(GAIN, first_evaluation("benchmark", "other"))
+    found = {c.benchmark: c.verdict for c in analysed(document).comparisons}
+    assert found["simulated"].text == "refused: incomplete"
+    assert found["simulated"].line == "recipe has finished runs without a score: 0"
+    assert found["other"].text == "refused: not-measured"
+
+
+def test_more_tasks_do_not_help_one_seed() -> None:
+    comparison = compared(simulated(1319, 1, delta=0.3))
+    assert comparison.verdict.detail == "one-seed"
+    assert comparison.kind == "one-seed"
+    assert isinstance(comparison.deciding, NotMeasured)
+    shown = comparison.description
+    assert shown.one_seed is not None
+    assert shown.one_seed.low > 0
+    assert shown.tipping_sd is not None
+    assert shown.tipping_sd > 0.05
+
+
+def test_a_refusal_still_returns_the_interval_where_two_runs_allow_it() -> None:
+    comparison = compared(study(CONTROL_6, TREATMENT_6))
+    assert comparison.verdict.refused
+    interval = comparison.interval("tasks")
+    assert isinstance(interval, Interval)
+    assert interval.low == pytest.approx(-0.1959244005074463, abs=1e-12)
+    assert interval.high == pytest.approx(0.6959244005074462, abs=1e-12)
+
+
+def test_runs_that_agree_on_few_answers_are_no_copies() -> None:
+    control = [[1, 0, 1, 1, 0, 1, 0, 1], [1, 0, 1, 1, 0, 1, 0, 1], [0, 0, 1, 1, 0, 1, 1, 1]]
+    treatment = [[1, 1, 1, 1, 0, 1, 0, 1], [1, 0, 1, 1, 1, 1, 0, 1], [0, 1, 1, 1, 0, 1, 1, 1]]
+    assert not compared(study(control, treatment, 1)).verdict.refused
+
+
+def test_arms_that_are_always_right_are_no_copies() -> None:
+    assert compared(study([[4] * 30] * 3, [[4] * 30] * 3)).verdict.word == "flat"
+
+
+def test_unlabelled_runs_count_and_never_pair() -> None:
+    document = simulated(delta=0.2)
+    for entry in document["seed_results"]:
+        entry["seed"] = None
+    comparison = compared(document)
+    assert comparison.verdict.word == "gain"
+    assert comparison.description.pairs == ()
+    reasons = {entry.reason for entry in comparison.description.unpaired}
+    assert "its seed was not recorded" in reasons
+
+
+def test_checkpoints_of_a_run_are_not_runs() -> None:
+    document = simulated(seeds=1)
+    entry = document["seed_results"][0]
+    final = entry["evaluation"]
+    entry["evaluations"] = [{**final, "checkpoint_step": step} for step in (10, 20, 30)]
+    assert compared(document).verdict.detail == "one-seed"
+
+
+def test_the_last_checkpoint_is_the_model() -> None:
+    document = simulated(delta=0.2)
+    entry = document["seed_results"][0]
+    early = {**entry["evaluation"], "correct": [0] * 120, "checkpoint_step": 1}
+    entry["evaluations"] = [early]
+    entry["evaluation"]["checkpoint_step"] = 2
+    assert compared(document).delta == compared(simulated(delta=0.2)).delta
+
+
+def test_failed_runs_may_be_allowed_and_are_then_marked() -> None:
+    document = edited(simulated(delta=0.2), first_run("status", "failed"))
+    assert compared(document, failed_runs="allow").verdict.text == "gain: material, seeds-lost"
+
+
+def test_a_gain_below_the_evaluation_floor_says_so() -> None:
+    document = simulated(delta=0.1)
+    for entry in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+        entry["evaluation"]["benchmark"] = "b"
+    document["base_evaluations"] = base([4] * 120, [0] * 120, [2] * 120)
+    comparison = compared(document)
+    assert comparison.verdict.word == "gain"
+    assert "below-eval-floor" in comparison.verdict.qualifiers
+    assert comparison.floor_of_delta is not None
+    assert comparison.delta is not None
+    assert comparison.floor_of_delta > comparison.delta
+
+
+def test_missing_tasks_count_against_the_gain() -> None:
+    document = simulated(delta=0.06, number=2)
+    for entry in document["seed_results"]:
+        evaluation = entry["evaluation"]
+        evaluation["samples"][:8] = evaluation["correct"][:8] = [0] * 8
+    comparison = compared(document)
+    ways = {n.missing: n.outcome(comparison.settings).word for n in comparison.numbers}
+    assert ways == {"dropped": "gain", "against treatment": "flat", "against control": "gain"}
+    assert comparison.verdict.word == "flat"
+    assert "missing-sensitive" in comparison.verdict.qualifiers
+    assert comparison.aligned is not None
+    assert comparison.aligned.missing[0].run == "0"
+
+
+def test_a_claimed_loss_has_its_missing_tasks_scored_the_other_way() -> None:
+    document = simulated(delta=0.06, number=2)
+    document["seed_results"][0]["evaluation"]["samples"][0] = 0
+    document["seed_results"][0]["evaluation"]["correct"][0] = 0
+    document["claims"] = [{"direction": "loss", "arm": "recipe", "against": "control"}]
+    ways = [n.missing for n in analysed(document).comparisons[0].numbers]
+    assert ways == ["dropped", "against control"]
+
+
+def test_errored_answers_are_counted_both_ways() -> None:
+    document = simulated(delta=0.2)
+    for entry in document["controls"]["control"]["seed_results"]:
+        evaluation = entry["evaluation"]
+        wrong = [k - c for k, c in zip(evaluation["samples"], evaluation["correct"], strict=True)]
+        evaluation["errored"] = [min(w, 2) for w in wrong]
+    comparison = compared(document)
+    assert comparison.verdict.word == "gain"
+    assert comparison.without_errors is not None
+    assert comparison.without_errors.delta == pytest.approx(0.029166666666666667, abs=1e-12)
+    assert comparison.without_errors.outcome(comparison.settings).word == "flat"
+
+
+def test_clusters_take_the_place_of_tasks() -> None:
+    names = [str(t // 4) for t in range(120)]
+    comparison = compared(edited(simulated(delta=0.2), clustered(names)))
+    assert comparison.standing is not None
+    assert comparison.standing.tasks == 30
+    plain = compared(simulated(delta=0.2))
+    assert comparison.delta == pytest.approx(plain.delta, abs=1e-15)
+
+
+def test_a_metric_that_should_fall_gains_by_falling() -> None:
+    document = simulated(delta=-0.2)
+    document["metrics"] = {"error": {"scale": [0, 1], "higher_is_better": False}}
+    for entry in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+        entry["evaluation"]["metric"] = "error"
+    comparison = compared(document)
+    assert comparison.verdict.text == "gain: material"
+    assert comparison.delta is not None
+    assert comparison.delta < 0
+
+
+def test_scores_on_another_scale_keep_their_units() -> None:
+    document = simulated(tasks=40, delta=0.3)
+    runs = (*document["seed_results"], *document["controls"]["control"]["seed_results"])
+    for entry in runs:
+        evaluation = entry["evaluation"]
+        evaluation["metric"] = "rating"
+        counts = evaluation.pop("correct")
+        evaluation.pop("samples")
+        evaluation["scores"] = [1 + c for c in counts]  # 0 to 4 right becomes 1 to 5
+    document["metrics"] = {"rating": {"scale": [1, 5]}}
+    comparison = compared(document, margin=0.5)
+    plain = compared(simulated(tasks=40, delta=0.3), margin=0.125)
+    assert comparison.delta == pytest.approx(4 * (plain.delta or 0), abs=1e-12)
+    assert comparison.verdict.word == plain.verdict.word == "gain"
+    low = comparison.deciding.low if isinstance(comparison.deciding, Interval) else None
+    assert isinstance(plain.deciding, Interval)
+    assert low == pytest.approx(4 * plain.deciding.low, abs=1e-12)
+
+
+def test_an_unbounded_metric_is_refused() -> None:
+    document = scores([10.0, 12.0, 11.0], [20.0, 21.0, 22.0], 100)
+    for entry in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+        entry["method_metrics"]["reward"] = entry["method_metrics"].pop("accuracy") * 3
+    document["metrics"] = {"reward": {"scale": [None, None]}}
+    for entry in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+        entry["status"] = "finished"
+        entry["method_metrics"]["accuracy"] = 0.5
+    found = {c.metric: c.verdict.detail for c in analysed(document).comparisons}
+    assert found["reward"] == "unknown-scale"
+
+
+BASE_CASES = [
+    ((0, 3), 3, 0.3, "gain"),
+    ((0, 3), 3, 0.0, "flat"),
+    ((0, 1), 3, 0.3, "refused"),
+    ((0, 2), 3, 0.3, "refused"),
+    ((0, 3), 2, 0.3, "refused"),
+]
+
+
+@pytest.mark.parametrize(("seeds", "evaluations", "delta", "word"), BASE_CASES)
+def test_an_arm_against_the_base(
+    seeds: tuple[int, int], evaluations: int, delta: float, word: str
+) -> None:
+    document = simulated(seeds=seeds, delta=delta, kind="base")
+    del document["base_evaluations"][evaluations:]
+    (comparison,) = analysed(document).comparisons
+    assert (comparison.kind, comparison.against) == ("base", "base")
+    assert comparison.verdict.word == word
+
+
+def test_the_base_without_outcomes_per_task_gets_no_verdict() -> None:
+    document = simulated(delta=0.2)
+    document["base_evaluations"] = [{"run": i, "accuracy": 0.3, "examples": 480} for i in range(3)]
+    found = {c.against: c.verdict.text for c in analysed(document).comparisons}
+    assert found == {"control": "gain: material", "base": "refused: no-per-task-outcomes"}
