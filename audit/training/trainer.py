@@ -232,15 +232,16 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
                 f"loss {loss} and gradient norm {gradient_norm} "
                 f"at optimizer step {self.state.global_step}"
             )
-        table = torch.cat(self._audits).tolist()
-        audits = tuple(sorted((_response_audit(row) for row in table), key=lambda a: a.sequence))
+        # Where one update passes over a sequence more than once, its ratio is the same each time.
+        passes = (_response_audit(row) for row in torch.cat(self._audits).tolist())
+        by_sequence = {audit.sequence: audit for audit in passes}
         self._losses, self._audits = [], []
         metrics = {
             name: math.fsum(values) / len(values)
             for name, values in self._metrics["train"].items()
             if name not in _UNTIMED and values and all(map(math.isfinite, values))
         }
-        audits = tuple(a for a in audits if a.tokens)
+        audits = tuple(a for _, a in sorted(by_sequence.items()) if a.tokens)
         self.recorder.end_update(Update(loss, gradient_norm, audits, metrics))
 
 

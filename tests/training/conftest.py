@@ -4,24 +4,45 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
-from hypothesis import settings
-
-# First calls load torch and scipy, which takes longer than any deadline meant for the code.
-settings.register_profile("training", deadline=None)
-settings.load_profile("training")
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-for package in ("torch", "trl"):
-    pytest.importorskip(package, reason=f"the extra 'train' is not installed ({package} missing)")
+MISSING = [name for name in ("torch", "trl") if find_spec(name) is None]
+WITHOUT_TORCH = (
+    "test_training_recorder.py",
+    "test_training_rewards.py",
+    "test_training_study_file.py",
+)
+
+
+class SkippedModule(pytest.Module):
+    """A test module that cannot be imported here, reported with the reason."""
+
+    def collect(self) -> NoReturn:
+        pytest.skip(
+            f"the extra 'train' is not installed ({' and '.join(MISSING)} missing)",
+            allow_module_level=True,
+        )
+
+
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> SkippedModule | None:
+    if MISSING and module_path.name not in WITHOUT_TORCH:
+        return SkippedModule.from_parent(parent, path=module_path)
+    return None
 
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
+    if MISSING:
+        yield
+        return
     import torch
 
     before = torch.get_num_threads()
