@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -72,13 +71,11 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> int:
-    import os
-
     from audit.training.progress import Bars
+    from audit.training.run import is_main_process
     from audit.training.study import pieces, run_study
 
-    main_process = os.environ.get("RANK", "0") == "0"
-    bars = Bars(len(pieces(bench)), quiet=options.quiet or not main_process)
+    bars = Bars(len(pieces(bench)), quiet=options.quiet or not is_main_process())
     try:
         document = run_study(
             bench, ledger, output, bars, workers=options.workers, scheduler=options.scheduler
@@ -89,7 +86,7 @@ def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> 
     for arm, control in document["controls"].items():
         runs += [(arm, r) for r in control["seed_results"]]
     lost = [(arm, r) for arm, r in runs if r["status"] != "finished"]
-    if main_process:
+    if is_main_process():
         _report(document, runs, output)
     return 1 if lost else 0
 
@@ -122,11 +119,4 @@ def _require_extra() -> None:
 
     missing = [name for name in ("torch", "trl") if find_spec(name) is None]
     if missing:
-        print_name = " and ".join(missing)
-        raise UsageError(f"{print_name} missing: pip install 'recipe-audit[train]'")
-
-
-if __name__ == "__main__":
-    _parser = argparse.ArgumentParser()
-    configure(_parser)
-    sys.exit(main(_parser.parse_args()))
+        raise UsageError(f"{' and '.join(missing)} missing: pip install 'recipe-audit[train]'")

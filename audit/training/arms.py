@@ -80,12 +80,12 @@ def task_of(settings: TaskSettings, path: str) -> Task:
     InputError
         For settings the task does not know.
     """
-    from audit.training.study_file import _Reader
+    from audit.training.study_file import read_record
     from audit.training.tasks.addition import Addition
     from audit.training.tasks.gsm8k import Gsm8k
 
     kind = {"addition": Addition, "gsm8k": Gsm8k}[settings.name]
-    task: Task = _Reader(path).record(kind, dict(settings.settings), "task")
+    task: Task = read_record(kind, dict(settings.settings), "task", path)
     return task
 
 
@@ -100,7 +100,7 @@ def changed_fields(study: Study) -> list[str]:
     return sorted(name for name in top if any(top[name] != other[name] for other in others))
 
 
-def check_seeds_of_arms(study: Study) -> None:
+def check_arms(study: Study) -> None:
     """Refuse a study of one arm, which compares nothing."""
     if len(study.arms) < 2:
         raise InputError("arms: a study compares at least two arms")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import threading
 import time
@@ -265,9 +266,12 @@ _RUN_SEEDS = 1_000_000  # evaluation seeds of runs start here; those of the base
 
 def world_size() -> int:
     """How many processes train together, as ``torchrun`` and ``accelerate launch`` say it."""
-    import os
-
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_main_process() -> bool:
+    """Whether this process evaluates, writes and speaks."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _agreed(sha256: str) -> str:

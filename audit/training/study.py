@@ -7,11 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import UsageError
-from audit.training.arms import check_seeds_of_arms, task_of, trust_region
+from audit.training.arms import check_arms, task_of, trust_region
 from audit.training.document import results_document, to_text
 from audit.training.executors import completed, executor_for
 from audit.training.ledger import Ledger, fingerprint_of, write_whole
-from audit.training.run import Bench, evaluate_base, run, silent, world_size
+from audit.training.run import (
+    Bench,
+    evaluate_base,
+    is_main_process,
+    run,
+    silent,
+    world_size,
+)
 from audit.training.study_file import Arm, Study
 
 if TYPE_CHECKING:
@@ -37,7 +44,7 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
     AuditError
         When the study cannot be carried out as written.
     """
-    check_seeds_of_arms(study)
+    check_arms(study)
     for arm in study.arms:
         trust_region(arm)
     task = task_of(study.task, path)
@@ -86,7 +93,7 @@ def pieces(bench: Bench) -> list[Piece]:
 def carry_out(bench: Bench, piece: Piece, progress: Progress = silent) -> dict[str, Any]:
     """Make one piece, in whatever process this is."""
     if piece.arm is None:
-        return evaluate_base(bench, piece.number, progress)
+        return evaluate_base(bench, piece.number, progress) if is_main_process() else {}
     return run(bench, piece.arm, piece.number, progress)
 
 

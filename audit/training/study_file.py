@@ -173,6 +173,17 @@ def read_study(path: str | Path) -> Study:
     return _Reader(name).study(document, hashlib.sha256(data).hexdigest())
 
 
+def read_record(kind: type[Any], table: Any, where: str, path: str) -> Any:
+    """Build a dataclass from a table of a study file, checking names and types.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the table and the key.
+    """
+    return _Reader(path).record(kind, table, where)
+
+
 class _Reader:
     """Turns tables into records; every complaint names the file and the key."""
 
