@@ -70,7 +70,7 @@ class Claim:
             by = f" by {self.margin:g}"
         where = f" on {self.benchmark}" if self.benchmark else ""
         joint = "to" if self.direction == "equivalent" else "over"
-        what = f"{self.direction} in {self.metric}"
+        what = f"{self.direction or 'no direction'} in {self.metric}"
         return f"{what} of {self.arm} {joint} {self.against}{by}{where}"
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.design import MORE_TASKS, Design
 from audit.analysis.measures import Measure, find_measures
+from audit.analysis.numbers import digits_for
 from audit.analysis.settings import settings_for
 from audit.analysis.study import Study
 from audit.analysis.verdict import Refusal, Verdict
@@ -84,6 +85,9 @@ class ClaimResult:
             return f"train at least {self.min_seeds} seeds in every arm"
         if self.slug == "wrong-way":
             return "nothing: the difference points the other way"
+        if self.verdict.detail == "equivalent" and self.comparison is not None:
+            margin = self.comparison.settings.margin
+            return f"nothing: the arms differ by less than {margin:g}"
         return self._more_runs()
 
     def _more_runs(self) -> str:
@@ -273,7 +277,8 @@ def _not_different(claim: Claim, comparison: Comparison) -> Refusal | None:
     assert standing is not None  # a comparison that is not refused has numbers
     about = standing.about(comparison.settings)
     low, high = standing.improvement(about, comparison.settings.level)
-    ends = f"[{low:+.3f}, {high:+.3f}]"
+    digits = digits_for(low, high)
+    ends = f"[{low:+.{digits}f}, {high:+.{digits}f}]"
     wrong_way = (low + high < 0) == (claim.direction == "gain") and low + high != 0
     if verdict.word not in ("flat", claim.direction):
         return Refusal(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from audit.analysis.measures import MeasuredRun, Side
-from audit.analysis.numbers import Interval, has_width
+from audit.analysis.numbers import Interval, has_width, is_level
 from audit.claims import BASE
 from audit.errors import InsufficientData
 from audit.results import DEFAULT_METRIC, Results
@@ -197,7 +197,8 @@ def _resolved(results: Results, name: Any) -> str | None:
 
 def _complete(printed: dict[str, Any]) -> bool:
     low, high = printed.get("low"), printed.get("high")
-    return low is not None and high is not None and has_width(low, high)
+    known = low is not None and high is not None and has_width(low, high)
+    return known and is_level(float(printed.get("level") or 0.95))
 
 
 def printed_interval(printed: dict[str, Any]) -> Interval:

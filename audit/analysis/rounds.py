@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from audit.analysis.numbers import has_width
+from audit.analysis.numbers import has_width, is_level
 from audit.results import Results
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def _complete(entry: Mapping[str, Any]) -> bool:
     delta = entry.get("delta") or {}
     if any(delta.get(key) is None for key in ("value", "low", "high")):
         return False
-    return has_width(delta["low"], delta["high"]) and abs(delta["value"]) < 1e9
+    known = is_level(float(delta.get("level") or 0.95))
+    return known and has_width(delta["low"], delta["high"]) and abs(delta["value"]) < 1e9
 
 
 def _pair(original: Mapping[str, Any], repeat: Mapping[str, Any], pointer: str) -> RoundPair:

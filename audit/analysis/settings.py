@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from audit.claims import Claim
 from audit.policy import Policy
 
+# Tails below 1e-9 are not told apart, so no level beyond is.
+HIGHEST_LEVEL = 1 - 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -39,7 +42,7 @@ class Settings:
     def equivalence_level(self) -> float:
         """Level of the interval that shows equivalence: both one-sided errors spent."""
         narrow = round(2 * self.level - 1, 12)
-        return narrow if narrow > 0 else self.level
+        return narrow if 0 < narrow < 1 else self.level
 
 
 def settings_for(policy: Policy, claim: Claim | None = None) -> Settings:
@@ -48,9 +51,11 @@ def settings_for(policy: Policy, claim: Claim | None = None) -> Settings:
     A claim may ask for more confidence than the policy, not for less.
     """
     if claim is None:
-        return Settings(policy.level, policy.margin, policy.margin, policy.target)
+        return Settings(
+            min(policy.level, HIGHEST_LEVEL), policy.margin, policy.margin, policy.target
+        )
     return Settings(
-        level=max(policy.level, claim.level or 0.0),
+        level=min(max(policy.level, claim.level or 0.0), HIGHEST_LEVEL),
         margin=claim.margin or policy.margin,
         target_effect=claim.target_effect or claim.margin or policy.margin,
         target=claim.target or policy.target,

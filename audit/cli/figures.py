@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from audit.analysis import Interval, NotMeasured
+from audit.analysis.numbers import digits_for
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -31,8 +32,9 @@ def bracketed(interval: Interval | NotMeasured | None) -> str:
 
 def ends(low: float, high: float) -> str:
     """Return the ends of a difference, with a plus sign where the other end is negative."""
-    upper = signed(high) if low < 0 < high else f"{round(high, 3) + 0.0:.3f}"
-    return f"[{round(low, 3) + 0.0:.3f}, {upper}]"
+    digits = digits_for(low, high)
+    upper = signed(high, digits) if low < 0 < high else plain(high, digits)
+    return f"[{plain(low, digits)}, {upper}]"
 
 
 def between(low: float, high: float, digits: int = 3) -> str:

@@ -10,6 +10,7 @@ from audit.analysis.claiming import ClaimResult, needed_text
 from audit.analysis.comparisons import Comparison
 from audit.analysis.design import Design
 from audit.analysis.floors import Floor
+from audit.analysis.numbers import Interval
 from audit.analysis.rounds import RoundPair
 from audit.claims import BASE
 from audit.cli.figures import between, bracketed, ends, p_text, plain, signed
@@ -78,7 +79,9 @@ def _body(comparison: Comparison, claims: list[ClaimResult], width: int) -> Iter
     yield headline(comparison)
     if comparison.verdict.line:
         yield from _labelled("because", comparison.verdict.line, width)
+    yield from _labelled("judged by", judged_by(comparison), width)
     yield from _labelled("per seed", per_seed(comparison), width)
+    yield from _labelled("left out", left_out(comparison), width)
     paired = comparison.description.paired_t
     if comparison.kind == "scores" and paired is not None and not comparison.verdict.refused:
         around = ends(paired.low, paired.high)
@@ -100,10 +103,39 @@ def headline(comparison: Comparison) -> str:
     return f"{numbers}   {comparison.verdict.text}".strip()
 
 
+def judged_by(comparison: Comparison) -> str:
+    """Return level, target, degrees of freedom and size behind a verdict; empty where refused."""
+    shown, standing = comparison.deciding, comparison.standing
+    if comparison.verdict.refused or standing is None or not isinstance(shown, Interval):
+        return ""
+    about = "new tasks" if shown.about == "tasks" else "these tasks alone"
+    text = f"{100 * shown.level:.4g}% interval about {about}, df {shown.df or 0:.3g}"
+    if shown.p_value is not None:
+        text += f", {p_text(shown.p_value)}"
+    if shown.about == "tasks":
+        text += f"; these tasks alone {bracketed(comparison.interval('benchmark'))}"
+    return f"{text}; {_size(comparison, standing.tasks)}"
+
+
+def _size(comparison: Comparison, tasks: int | None) -> str:
+    mine, theirs = comparison.seeds
+    other = f"{theirs} evaluations" if comparison.against == BASE else str(theirs)
+    size = f"{mine} v {other}, paired by seed" if comparison.paired else f"{mine} v {other}"
+    clustered = comparison.aligned is not None and comparison.aligned.clusters is not None
+    unit = "answer" if comparison.kind == "scores" else "cluster" if clustered else "task"
+    return size if tasks is None else f"{size}, {count(tasks, unit)}"
+
+
+def left_out(comparison: Comparison) -> str:
+    """Return the runs that declared pairing leaves out, and why; empty when none are."""
+    alone = comparison.description.unpaired if comparison.paired else ()
+    return "; ".join(f"{one.arm} {one.run}: {one.reason}" for one in alone)
+
+
 def per_seed(comparison: Comparison) -> str:
     """Return the difference at every seed, or both arms' scores where seeds are not shared."""
     found = comparison.description
-    if found.pairs and not found.unpaired:
+    if found.pairs and (comparison.paired or not found.unpaired):
         shown = _capped([f"{pair.seed} {signed(pair.delta)}" for pair in found.pairs])
         if found.correlation is not None and len(found.pairs) > 2:
             shown.append(f"(correlation of the arms {signed(found.correlation, 2)})")

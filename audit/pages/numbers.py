@@ -13,6 +13,7 @@ from numbers import Real
 ABSENT = "–"  # noqa: RUF001 - an en dash stands for an absent value in a table
 MULTIPLY = "\N{MULTIPLICATION SIGN}"
 
+_MOST_DIGITS = 10
 _LARGEST = 1e15  # beyond, decimals mean nothing
 
 Number = int | float | None
@@ -43,10 +44,16 @@ def interval(low: Number, high: Number, digits: int = 2) -> str:
     """Write an interval: ``[0.28, 0.41]``; with a plus sign where the other end is negative."""
     if low is None or high is None:
         return ABSENT
+    # An end that is not zero must not read as zero: the interval would seem to reach it.
+    digits = next((n for n in range(digits, _MOST_DIGITS) if _all_seen((low, high), n)), digits)
     ends = [fraction(low, digits), fraction(high, digits)]
     if ends[0].startswith("-") and not ends[1].startswith("-"):
         ends[1] = signed(high, digits)
     return f"[{ends[0]}, {ends[1]}]"
+
+
+def _all_seen(values: tuple[float, float], digits: int) -> bool:
+    return all(not value or fraction(value, digits).strip("-0.") for value in values)
 
 
 def estimate(value: Number, low: Number, high: Number, digits: int = 3) -> str:

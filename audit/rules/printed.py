@@ -13,14 +13,7 @@ from audit.finding import Severity
 from audit.pointer import join
 from audit.results import DEFAULT_METRIC
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
-
-_FLAT = re.compile(
-    r"\b(flat|null|tie|tied|same|equal|equivalent|inconclusive|no[ _-]change\w*|"
-    r"no[ _-]difference\w*|not significant|unchanged)\b"
-)
-_LOSS = re.compile(r"\b(loss|worse|regress\w*|hurts?|a_better|drop\w*)\b")
-_GAIN = re.compile(r"\b(gain|better|improv\w*|wins?|b_better|beats?)\b")
-_MOVED = re.compile(r"\b(moved|significant|real|changed)\b")
+from audit.rules.wording import contradiction, says_moved
 
 
 def verdict_contradicts_interval(case: Case) -> Iterator[Outcome]:
@@ -41,7 +34,7 @@ def verdict_contradicts_interval(case: Case) -> Iterator[Outcome]:
     for pointer, entry, severity in _printed_verdicts(case):
         found = True
         low, high = float(entry["low"]), float(entry["high"])
-        problem = _contradiction(entry["verdict"], low, high)
+        problem = contradiction(str(entry["verdict"]), low, high)
         if problem is None:
             yield Held()
         else:
@@ -66,21 +59,6 @@ def _whole(entry: Mapping[str, Any]) -> bool:
     return entry.get("low") is not None and entry.get("high") is not None
 
 
-def _contradiction(verdict: str, low: float, high: float) -> str | None:
-    words = verdict.lower()
-    beside = "wholly below zero" if high < 0 else "wholly above zero" if low > 0 else None
-    if _FLAT.search(words):
-        return None if beside is None else f"the interval lies {beside}, which is not flat"
-    loss, gain, moved = (bool(p.search(words)) for p in (_LOSS, _GAIN, _MOVED))
-    if not (loss or gain or moved):
-        return None
-    if beside is None:
-        return "the interval holds zero"
-    if loss != gain and loss != (high < 0):
-        return f"the interval lies {beside}"
-    return None
-
-
 def verdict_not_carried(case: Case) -> Iterator[Outcome]:
     """A printed verdict says that something moved, and the runs of this file do not carry it.
 
@@ -95,8 +73,7 @@ def verdict_not_carried(case: Case) -> Iterator[Outcome]:
     """
     found = False
     for index, entry in enumerate(case.results.block("reported").get("comparisons") or ()):
-        verdict = str(entry.get("verdict") or "").lower()
-        if _FLAT.search(verdict) or not any(p.search(verdict) for p in (_LOSS, _GAIN, _MOVED)):
+        if not says_moved(str(entry.get("verdict") or "")):
             continue
         for comparison in case.analysis.comparisons:
             if not _about(case, entry, comparison.arm, comparison.against):

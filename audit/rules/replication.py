@@ -35,10 +35,12 @@ def replication_conflict(case: Case) -> Iterator[Outcome]:
         found = pair.replication
         low, high = found.per_arm_interval
         z = "" if found.z is None else f"|z| = {abs(found.z):.2f}, "
+        small = found.p_value < 1e-4
+        p_value = f"p = {found.p_value:.1e}" if small else f"p = {found.p_value:.4f}"
         yield Found(
             pair.pointer,
             f"rounds {pair.original} and {pair.repeat} differ by {pair.swing:.3f}: {z}"
-            f"p = {found.p_value:.4f}; a training sd of {found.per_arm_sd:.3f} "
+            f"{p_value}; a training sd of {found.per_arm_sd:.3f} "
             f"[{low:.3f}, {high:.2f}] an arm would explain it",
             severity=Severity.ERROR if claimed else None,
         )

@@ -10,11 +10,14 @@ from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Arm, Evaluation, Run
 from audit.rules.comparison import seeds
+from audit.rules.likeness import copied_answers
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 # With fewer draws two honest runs may agree on every task.
 _FEWEST_DRAWS = 30
 _TELLING_STEPS = 50
+# Each run is compared with so many before it, so that many runs do not cost their square.
+_NEAREST_RUNS = 16
 
 
 def duplicate_seed(case: Case) -> Iterator[Outcome]:
@@ -156,6 +159,47 @@ def identical_runs(case: Case) -> Iterator[Outcome]:
                 yield Found(run.pointer, message, "a training of its own")
     if not compared:
         yield Skipped("no arm has two runs with parameter hashes, telemetry or enough outcomes")
+
+
+def nearly_identical_runs(case: Case) -> Iterator[Outcome]:
+    """Two runs of an arm answer more alike than one model asked twice.
+
+    Why
+        Answers drawn anew differ by chance, those of two trainings by more. Runs that agree more
+        closely are one run with small changes, or were sampled from nearly one model with one
+        sampling seed; either way they are not independent.
+    Fix
+        Check that each run was trained from its own seed and that its own answers were drawn.
+    Bad
+        seeds 1 and 2 whose right answers out of 4 differ on 3 of 120 tasks
+    Good
+        seeds whose right answers differ as two draws of 4 do
+    """
+    compared = False
+    for arm in case.results.arms:
+        for index, run in enumerate(arm.runs):
+            nearest = arm.runs[max(index - _NEAREST_RUNS, 0) : index]
+            alike = [(earlier, _copied(earlier, run)) for earlier in nearest]
+            twin = next((earlier for earlier, copied in alike if copied), None)
+            told = any(copied is not None for _, copied in alike)
+            compared = compared or told
+            if twin is not None:
+                message = f"differs from {twin.label} by less than drawing answers anew does"
+                yield Found(run.pointer, message, "answers drawn anew")
+            elif told:
+                yield Held()
+    if not compared:
+        yield Skipped("no arm has two runs with several answers a task to compare")
+
+
+def _copied(one: Run, other: Run) -> bool | None:
+    """Compare the first evaluations of two runs that are of one benchmark and not equal."""
+    pairs = ((a, b) for a in one.evaluations for b in other.evaluations)
+    for a, b in pairs:
+        same = (a.benchmark, a.metric) == (b.benchmark, b.metric) and a.counts != b.counts
+        if same:
+            return copied_answers(a, b)
+    return None
 
 
 def identical_arms(case: Case) -> Iterator[Outcome]:
@@ -309,4 +353,5 @@ RULES = (
     Rule("SEED006", "failed-runs", Severity.WARNING, failed_runs),
     Rule("SEED007", "unlabelled-runs", Severity.INFO, unlabelled_runs),
     Rule("SEED008", "duplicate-run-id", Severity.ERROR, duplicate_run_id),
+    Rule("SEED009", "nearly-identical-runs", Severity.WARNING, nearly_identical_runs),
 )

@@ -112,7 +112,10 @@ def _q(values: Sequence[float], errors: Sequence[float], variance: float) -> flo
 
 def _dersimonian_laird(q: float, errors: Sequence[float]) -> float:
     weights = [1 / (e * e) for e in errors]
-    scale = sum(weights) - sum(w * w for w in weights) / sum(weights)
+    # sum w - sum w^2 / sum w, by the sum of the others: the difference cancels to 0 where one
+    # weight is nearly all of it.
+    others = [sum(weights[:i]) + sum(weights[i + 1 :]) for i in range(len(weights))]
+    scale = sum(w * o for w, o in zip(weights, others, strict=True)) / sum(weights)
     return max((q - (len(errors) - 1)) / scale, 0.0)
 
 

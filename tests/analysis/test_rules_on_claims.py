@@ -207,3 +207,27 @@ def test_a_round_that_repeats_nothing_known_is_not_checked() -> None:
     assert [(n.pointer, n.reason) for n in report.not_checked] == [
         ("/rounds/0", "round 2: no round has the id 9")
     ]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        {"value": 0.05, "low": 0.0, "high": 0.1, "level": 1 - 2**-53},
+        {"value": 0.05, "low": 0.0, "high": 0.1, "level": 1e-320},
+        {"value": 0.05, "low": -1e8, "high": 1e8},
+    ],
+)
+def test_odd_levels_and_widths_of_rounds_break_nothing(second: Document) -> None:
+    report = verify(from_document({**GAIN, "rounds": rounds(delta=second)}))
+    assert report.exit_status == 0
+    assert report.analysis is not None
+    (pair,) = report.analysis.rounds or [None]
+    assert pair is None or not pair.conflict
+
+
+@pytest.mark.parametrize("level", [1 - 2**-53, 0.999999, 1e-320])
+def test_a_claim_at_any_level_is_judged(level: float) -> None:
+    report = verify(from_document({**NULL, "claims": [{**CLAIM, "level": level}]}))
+    assert report.exit_status == 1
+    assert report.analysis is not None
+    assert report.analysis.claims[0].slug == "interval-reaches-zero"
