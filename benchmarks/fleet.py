@@ -13,8 +13,8 @@ compared:
 * ``check-jsonschema`` in a shell loop, a process a file: run on a sample spread evenly over the
   files and multiplied up, the sample's size and its standard error in the table.
 
-Memory is the proportional set size of the process and its children together, read every 50 ms;
-what lives shorter than that can be missed.
+CPU seconds and memory (proportional set size) are those of the process and its children together,
+read every 50 ms; what lives shorter than that can be missed.
 """
 
 from __future__ import annotations
@@ -56,18 +56,22 @@ def measured(command: Sequence[str]) -> Measured:
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    peak = 0.0
+    peak, used = 0.0, dict[int, float]()
     while True:
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
         if pid:
             break
-        peak = max(peak, sum(map(proportional_set, tree(process.pid))))
+        processes = tree(process.pid)
+        peak = max(peak, sum(map(proportional_set, processes)))
+        used |= {p: max(cpu_seconds(p), used.get(p, 0.0)) for p in processes}
         time.sleep(0.05)
+    # What a helper process starts is no child of ours to be waited for, so its last reading counts.
+    waited = usage.ru_utime + usage.ru_stime
     wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
         raise SystemExit(f"{command} ended with {process.returncode}")
-    return Measured(wall, usage.ru_utime + usage.ru_stime, peak)
+    return Measured(wall, max(waited, sum(used.values())), peak)
 
 
 def tree(process: int) -> list[int]:
@@ -80,6 +84,15 @@ def tree(process: int) -> list[int]:
             continue
         found += map(int, children)
     return found
+
+
+def cpu_seconds(process: int) -> float:
+    """Return the CPU seconds a process has used; 0 where it ended meanwhile."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def proportional_set(process: int) -> float:

@@ -44,12 +44,13 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def repository(folder: Path, files: dict[str, Path]) -> Path:
-    """Make a repository with one commit that holds these studies."""
+    """Make a repository with one commit that holds these studies, if any."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "-q")
     for name, source in files.items():
         study(folder / "reports", name, source)
-    commit(folder, "studies")
+    if files:
+        commit(folder, "studies")
     return folder
 
 
