@@ -3,6 +3,10 @@
 Python's parser takes NaN, lets the last of two equal keys win and turns ``1e999`` into infinity.
 Here each such value is taken out of the document (``None`` stands in its place, so that nothing
 averages it) and returned as a :class:`Defect`.
+
+Memory: reading takes at most 40 times the file (30 measured, on 5 MB of nothing but empty
+objects). Verifying a file of 1 MB takes up to 300 MB in all, most of it for the libraries of the
+statistics and for findings, of which each rule keeps a hundred.
 """
 
 from __future__ import annotations

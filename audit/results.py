@@ -319,7 +319,10 @@ class Results:
         """
         import pandas
 
-        return pandas.DataFrame([_row(arm, run) for arm in self.arms for run in arm.runs])
+        rows = [_row(arm, run) for arm in self.arms for run in arm.runs]
+        nobody = Run("", 0, "", {})
+        columns = _row(Arm("", "", "", {}, ()), nobody)  # so that they are there without a run
+        return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(columns))
 
 
 def load(path: str | Path) -> Results:

@@ -7,7 +7,8 @@ studies of a cell only: it takes seconds a study).
     python benchmarks/calibration.py --state build/calibration.jsonl --out benchmarks/calibration.md
 
 Cells already in the state file are not run again. Exit status 1 when a cell that the rule answers
-for (three seeds or more, base rates 0.2 to 0.8) is out of bounds.
+for (three seeds or more, five against the base, base rates 0.2 to 0.8) is out of bounds. Cells
+whose verdicts are labelled are listed apart.
 """
 
 from __future__ import annotations
@@ -192,7 +193,7 @@ def measure(state: Path, processes: int) -> dict[str, Count]:
 
 
 def table(done: dict[str, Count]) -> tuple[str, list[str]]:
-    """Return the page and the cells that are out of bounds."""
+    """Return the page and the cells out of bounds that the rule answers for."""
     import numpy
     import scipy
 
@@ -209,6 +210,7 @@ def table(done: dict[str, Count]) -> tuple[str, list[str]]:
         f"{scipy.__version__}{_foreign_version()}. Made by `benchmarks/calibration.py`.",
     ]
     outside: list[str] = []
+    labelled: list[str] = []
     section = None
     for heading, cell in cells():
         count = done.get(cell.name)
@@ -218,11 +220,14 @@ def table(done: dict[str, Count]) -> tuple[str, list[str]]:
             section = heading
             lines += ["", f"## {heading[0].upper()}{heading[1:]}", "", *_explained(heading)]
             lines += list(_header(heading))
-        row, problem = _row(heading, cell, count)
+        row, called = _row(heading, cell, count)
         lines.append(row)
-        outside += [problem] if problem else []
-    verdict = "none" if not outside else "; ".join(outside)
-    lines += ["", f"Cells out of bounds: {verdict}.", ""]
+        if _out_of_bounds(heading, cell, called, count.studies):
+            (outside if _answered(cell) else labelled).append(_short(heading, cell))
+    bounds = f"a lower limit above {HIGHEST_LOWER_LIMIT}, or a rate above {HIGHEST_RATE}"
+    lines += ["", f"Out of bounds ({bounds}; without replication any verdict):", ""]
+    lines.append(f"* cells the rule answers for: {'; '.join(outside) or 'none'}")
+    lines += [f"* cells whose verdicts are labelled: {'; '.join(labelled) or 'none'}", ""]
     return "\n".join(lines), outside
 
 
@@ -233,7 +238,8 @@ def _explained(heading: str) -> list[str]:
         "applies.",
         "one run recorded under several seeds": "Copies must get no verdict at all.",
         "one seed an arm": "One seed an arm must get no verdict at all.",
-        "against the base": "Three evaluations of the base, one model.",
+        "against the base": "Three evaluations of the base, one model. With fewer than five seeds "
+        "the rate is not kept everywhere, and such verdicts are labelled `provisional`.",
         "a true gain": "Power: the share of studies called a gain; losses beside.",
     }.get(heading)
     return [text, ""] if text else []
@@ -251,7 +257,7 @@ def _header(heading: str) -> tuple[str, str]:
     return "| " + " | ".join(names) + " |", "|" + "---|" * len(names)
 
 
-def _row(heading: str, cell: Cell, count: Count) -> tuple[str, str | None]:
+def _row(heading: str, cell: Cell, count: Count) -> tuple[str, int]:
     power = heading == "a true gain"
     seeds = f"{cell.seeds[1]}" if cell.seeds[0] in (0, cell.seeds[1]) else "3 v 6"
     sds = sorted(set(cell.seed_sd))
@@ -270,18 +276,27 @@ def _row(heading: str, cell: Cell, count: Count) -> tuple[str, str | None]:
             if count.foreign_studies
             else "not run"
         )
-    return "| " + " | ".join(values) + " |", _problem(heading, cell, called, count.studies)
+    return "| " + " | ".join(values) + " |", called
 
 
-def _problem(heading: str, cell: Cell, called: int, studies: int) -> str | None:
+def _out_of_bounds(heading: str, cell: Cell, called: int, studies: int) -> bool:
     from audit.stats import wilson
 
     if heading in ("one seed an arm", "one run recorded under several seeds"):
-        return f"{heading} {cell.name}" if called else None
-    answered = cell.seeds[1] >= 3 and 0.2 <= cell.rate <= 0.8 and not cell.delta
+        return called > 0
     low = wilson(called, studies).low
-    bad = low > HIGHEST_LOWER_LIMIT or called / studies > HIGHEST_RATE
-    return f"{heading} {cell.name}" if answered and bad else None
+    return not cell.delta and (low > HIGHEST_LOWER_LIMIT or called / studies > HIGHEST_RATE)
+
+
+def _answered(cell: Cell) -> bool:
+    """Whether a cell's verdicts carry no label that says they are less sure."""
+    fewest = 5 if cell.kind == "base" else 3
+    unreplicated = cell.kind == "copies" or cell.seeds[1] == 1
+    return unreplicated or (cell.seeds[1] >= fewest and 0.2 <= cell.rate <= 0.8)
+
+
+def _short(heading: str, cell: Cell) -> str:
+    return f"{heading}, {cell.tasks} tasks, {cell.seeds[1]} seeds, seed sd {cell.seed_sd[1]:g}"
 
 
 def _rate(successes: int, trials: int, plain: bool = False) -> str:

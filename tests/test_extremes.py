@@ -115,6 +115,13 @@ def test_scores_of_several_answers_a_task_agree_with_their_number() -> None:
     assert with_examples(15) == ["/seed_results/0/method_metrics/examples"]
 
 
+def test_the_frame_of_a_file_without_runs_has_its_columns() -> None:
+    empty = report_of(study(seed_results=[], controls={})).case.results.to_frame()
+    filled = report_of(study()).case.results.to_frame()
+    assert len(empty) == 0
+    assert list(empty.columns) == list(filled.columns)
+
+
 def many_runs(seeds: Any) -> dict[str, Any]:
     runs = [run(seed, place % 100 / 100) for place, seed in enumerate(seeds)]
     return study(seed_results=runs, controls={"control": {"seed_results": runs[: len(runs) // 2]}})

@@ -56,7 +56,7 @@ def large_integer(case: Case) -> Iterator[Outcome]:
         JavaScript, pandas and jq read such a number as the nearest double: a seed or a token count
         changes on its way.
     Fix
-        Write it as a string, or use a smaller seed.
+        Use a smaller seed; a long label belongs in run_id.
     Bad
         "seed": 9007199254740993
     Good

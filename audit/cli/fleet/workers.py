@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,7 +48,7 @@ def each(
     if min(jobs, len(items)) < 2:
         yield from map(function, items)
         return
-    with ProcessPoolExecutor(min(jobs, len(items))) as pool:
+    with _pool(min(jobs, len(items))) as pool:
         futures = [pool.submit(function, item) for item in items]
         for item, future in zip(items, futures, strict=True):
             try:
@@ -56,11 +57,20 @@ def each(
                 yield _alone(function, item, lost)
 
 
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    """Return a pool whose processes are no copies of this one, which may have threads by now."""
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if context.get_start_method() == "forkserver":
+        context.set_forkserver_preload(["audit.cli.fleet.judging"])
+    return ProcessPoolExecutor(jobs, mp_context=context)
+
+
 def _alone(
     function: Callable[[Item], Result], item: Item, lost: Callable[[Item], Result]
 ) -> Result:
     """Do one item in a process of its own: a process that dies takes the whole pool with it."""
-    with ProcessPoolExecutor(1) as pool:
+    with _pool(1) as pool:
         try:
             return pool.submit(function, item).result()
         except BrokenProcessPool:

@@ -1,0 +1,122 @@
+"""``audit train``: arms x seeds with TRL, evaluated per task, written as a results file."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from audit.errors import UsageError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("study", nargs="?", help="the study file, TOML")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="RESULTS",
+        help="results file to write (default: results.json beside the study file)",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say what would be run, how long it takes and what effect the design can see",
+    )
+    parser.add_argument(
+        "--selftest",
+        action="store_true",
+        help="check schedule, clamp and record against plain TRL, offline, in about a minute",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="runs at a time, in processes"
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="run on this Dask cluster instead")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.epilog = (
+        "Finished runs are kept in a folder beside the results file (RESULTS.runs); after a crash "
+        "the same command goes on where it stopped. One run across several GPUs: torchrun "
+        "--nproc_per_node N -m audit train study.toml"
+    )
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the command; 1 when a run failed or a selftest did."""
+    _require_extra()
+    # transformers warns about its own use of its own old names.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+    if options.workers < 1:
+        raise UsageError("--workers must be 1 or more")
+    if options.selftest:
+        return _selftest()
+    if options.study is None:
+        raise UsageError("name a study file, or --selftest")
+    from audit.training.ledger import Ledger
+    from audit.training.study import prepare
+    from audit.training.study_file import read_study
+
+    study = read_study(options.study)
+    output = Path(options.output or Path(options.study).with_name("results.json"))
+    ledger = Ledger(output.with_suffix(".runs"))
+    bench = prepare(study, options.study, ledger)
+    if options.dry_run:
+        from audit.training.forecast import forecast
+
+        for line in forecast(bench, ledger):
+            print(line)
+        return 0
+    return _run(options, bench, ledger, output)
+
+
+def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> int:
+    from audit.training.progress import Bars
+    from audit.training.run import is_main_process
+    from audit.training.study import pieces, run_study
+
+    bars = Bars(len(pieces(bench)), quiet=options.quiet or not is_main_process())
+    try:
+        document = run_study(
+            bench, ledger, output, bars, workers=options.workers, scheduler=options.scheduler
+        )
+    finally:
+        bars.close()
+    runs = [(document["method"], r) for r in document["seed_results"]]
+    for arm, control in document["controls"].items():
+        runs += [(arm, r) for r in control["seed_results"]]
+    lost = [(arm, r) for arm, r in runs if r["status"] != "finished"]
+    if is_main_process():
+        _report(document, runs, output)
+    return 1 if lost else 0
+
+
+def _report(document: Mapping[str, Any], runs: list[tuple[str, Any]], output: Path) -> None:
+    base = [b["accuracy"] for b in document["base_evaluations"]]
+    print(f"{output}   base accuracy {min(base):.3f} to {max(base):.3f} ({len(base)} evaluations)")
+    for arm, run in runs:
+        if run["status"] == "finished":
+            metrics = run["method_metrics"]
+            outcome = f"accuracy {metrics['accuracy']:.3f}"
+        else:
+            outcome = f"{run['status']}: {run['failure']}"
+        print(f"  {arm:<24} seed {run['seed']:<6} {outcome}")
+    print(f"next: audit verify {output}")
+
+
+def _selftest() -> int:
+    from audit.training.selftest import selftest
+
+    failed = 0
+    for check in selftest():
+        failed += not check.passed
+        print(f"{'ok  ' if check.passed else 'FAIL'}  {check.name}: {check.detail}", flush=True)
+    return 1 if failed else 0
+
+
+def _require_extra() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in ("torch", "trl") if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"{' and '.join(missing)} missing: pip install 'recipe-audit[train]'")

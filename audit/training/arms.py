@@ -1,0 +1,106 @@
+"""What an arm of a study is to the trainer, and to the results file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from audit.errors import InputError
+
+if TYPE_CHECKING:
+    from audit.training.study_file import Arm, Evaluating, Study, TaskSettings, Training
+    from audit.training.tasks import Task
+    from audit.training.trust_region import TrustRegion
+
+T = TypeVar("T")
+
+
+def trust_region(arm: Arm) -> TrustRegion:
+    """Build the region that an arm trains in.
+
+    Raises
+    ------
+    audit.errors.UsageError
+        When its numbers make no region.
+    """
+    from audit.training.trust_region import AdaptiveClip, DivergenceRegion, FixedClip
+
+    if arm.clip == "fixed":
+        return FixedClip(_given(arm.epsilon_low), _given(arm.epsilon_high))
+    if arm.clip == "adaptive":
+        return AdaptiveClip(_given(arm.epsilon_low), _given(arm.epsilon_high_max))
+    return DivergenceRegion(_given(arm.divergence), _given(arm.topology), _given(arm.radius))
+
+
+def _given(value: T | None) -> T:
+    """Narrow a setting that reading the study file has made sure of."""
+    if value is None:
+        raise InputError("a setting of this clip is missing")
+    return value
+
+
+def protocol(arm: Arm, training: Training, evaluation: Evaluating) -> dict[str, Any]:
+    """Build the ``protocol`` block: every setting, null where only another arm sets it."""
+    region = trust_region(arm)
+    return {
+        "steps": training.rounds,
+        "group": training.group_size,
+        "prompts_per_step": training.prompts_per_round,
+        "max_tokens": training.max_tokens,
+        "inner_updates": max(1, training.passes // training.accumulation),
+        "iterations": training.iterations,
+        "steps_per_generation": training.steps_per_generation,
+        "gradient_accumulation": training.accumulation,
+        "learning_rate": training.learning_rate,
+        "warmup_updates": training.warmup_updates,
+        "max_grad_norm": training.max_grad_norm,
+        "loss_type": training.loss_type,
+        "importance_sampling_level": training.importance_sampling_level,
+        "beta": training.beta,
+        "temperature": training.temperature,
+        "dtype": training.dtype,
+        "lora_rank": training.lora_rank,
+        "evaluation_samples": evaluation.samples,
+        "clip": arm.clip,
+        "epsilon_low": arm.epsilon_low,
+        "epsilon_high": arm.epsilon_high,
+        "epsilon_high_max": arm.epsilon_high_max,
+        "geometry": region.geometry,
+        "topology": region.topology,
+        "delta": arm.radius,
+        "gold_in_generation": False,
+        "test_opened": False,
+    }
+
+
+def task_of(settings: TaskSettings, path: str) -> Task:
+    """Build the task that a study names.
+
+    Raises
+    ------
+    InputError
+        For settings the task does not know.
+    """
+    from audit.training.study_file import read_record
+    from audit.training.tasks.addition import Addition
+    from audit.training.tasks.gsm8k import Gsm8k
+
+    kind = {"addition": Addition, "gsm8k": Gsm8k}[settings.name]
+    task: Task = read_record(kind, dict(settings.settings), "task", path)
+    return task
+
+
+def changed_fields(study: Study) -> list[str]:
+    """Names of the protocol fields in which the method differs from the other arms."""
+    top = protocol(study.method, study.training, study.evaluation)
+    others = [
+        protocol(arm, study.training, study.evaluation)
+        for arm in study.arms
+        if arm is not study.method
+    ]
+    return sorted(name for name in top if any(top[name] != other[name] for other in others))
+
+
+def check_arms(study: Study) -> None:
+    """Refuse a study of one arm, which compares nothing."""
+    if len(study.arms) < 2:
+        raise InputError("arms: a study compares at least two arms")

@@ -1,0 +1,156 @@
+"""Put finished runs together into a results file, schema_version 2."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from audit.training.arms import changed_fields
+from audit.training.environment import code_commit
+
+if TYPE_CHECKING:
+    from audit.training.run import Bench
+    from audit.training.study_file import Arm, Study
+
+Run = dict[str, Any]
+
+
+def results_document(
+    bench: Bench, base: list[dict[str, Any]], runs: dict[str, list[Run]]
+) -> dict[str, Any]:
+    """Build the results file.
+
+    Parameters
+    ----------
+    base : list of dict
+        Evaluations of the untrained base.
+    runs : dict
+        Runs by arm name, in the order of the study's seeds.
+    """
+    study = bench.study
+    top = study.method
+    document: dict[str, Any] = {
+        "schema_version": 2,
+        "method": top.name,
+        "seeds": list(study.seeds),
+        "launched_seeds": {arm.name: list(study.seeds) for arm in study.arms},
+        "diagnostic_only": False,
+        "measured_locally": True,
+        "change": {
+            **({"summary": study.change.summary} if study.change else {}),
+            "fields": changed_fields(study),
+            "mechanism": study.change.mechanism if study.change else "clip",
+        },
+        **({"claims": [dict(claim) for claim in study.claims]} if study.claims else {}),
+        "metrics": {"accuracy": {"scale": [0, 1], "higher_is_better": True}},
+        "dataset": bench.partition.dataset,
+        "checkpoint": bench.checkpoint,
+        "holdout": {
+            "train_rows": len(bench.partition.train),
+            "holdout_rows": len(bench.partition.holdout),
+            "ngram": bench.partition.ngram,
+            "dropped": bench.partition.dropped,
+        },
+        "aggregate_metrics": aggregates(study, runs),
+        "base_evaluations": base,
+        "seed_results": runs[top.name],
+        "controls": {
+            arm.name: _control(arm, runs[arm.name], runs[top.name])
+            for arm in study.arms
+            if arm is not top
+        },
+        "evaluation_protocol": {
+            "tier": bench.task.benchmark,
+            "seeds": list(study.seeds),
+            "formal_comparison": True,
+            "test_used_for_selection": False,
+        },
+        "provenance": {
+            "dataset_fingerprint": fingerprint(bench.partition.dataset),
+            **({"code_commit": commit} if (commit := code_commit()) else {}),
+            "study_sha256": study.source_sha256,
+        },
+        **({"verified": dict(study.verified)} if study.verified else {}),
+        **({"limitations": list(study.limitations)} if study.limitations else {}),
+    }
+    return document
+
+
+def fingerprint(dataset: dict[str, Any]) -> str:
+    """SHA-256 of the dataset block as JSON with sorted keys."""
+    return hashlib.sha256(json.dumps(dataset, sort_keys=True).encode()).hexdigest()
+
+
+def aggregates(study: Study, runs: dict[str, list[Run]]) -> dict[str, Any]:
+    """Mean, standard deviation (n - 1) and n over finished runs, and paired differences."""
+    top = study.method.name
+    found = {"method_metrics.accuracy": _spread(list(_accuracies(runs[top]).values()))}
+    for arm in study.arms:
+        if arm.name == top:
+            continue
+        ours, theirs = _accuracies(runs[top]), _accuracies(runs[arm.name])
+        key = arm.name.replace("-", "_")
+        found[f"{key}.validation.accuracy"] = _spread(list(theirs.values()))
+        first = arm.name.split("-")[0]
+        differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
+        found[f"paired_accuracy_difference_vs_{first}"] = _spread(differences)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _accuracies(runs: list[Run]) -> dict[int, float]:
+    return {r["seed"]: r["method_metrics"]["accuracy"] for r in runs if r["status"] == "finished"}
+
+
+def _spread(values: list[float]) -> dict[str, Any] | None:
+    if not values:
+        return None
+    std = {"std": statistics.stdev(values)} if len(values) > 1 else {}
+    return {"mean": statistics.fmean(values), **std, "n": len(values)}
+
+
+def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
+    finished = [r for r in runs if r["status"] == "finished"]
+    tokens = "generated_training_tokens_including_rejected_groups"
+    by_seed = {r["seed"]: r["sampling"][tokens] for r in top if r["status"] == "finished"}
+    shared = [r for r in finished if r["seed"] in by_seed]
+    return {
+        "role": arm.role,
+        "seed_results": runs,
+        "execution_checks": {
+            "completed_seeds": len(finished),
+            "rollout_groups_per_seed": [r["sampling"]["tasks_attempted"] for r in finished],
+            "actual_gradient_steps": [r["clip_activity"]["updates"] for r in finished],
+            # Groups without variance stay in the batch, so none is rejected.
+            "rejected_zero_advantage_groups": [0 for _ in finished],
+            "generated_tokens_including_rejected_groups": [r["sampling"][tokens] for r in finished],
+            "gold_in_policy": False,
+            "official_test_read": False,
+        },
+        "matched_upper_bound_budget": True,
+        "matched_actual_compute": bool(shared)
+        and all(r["sampling"][tokens] == by_seed[r["seed"]] for r in shared),
+    }
+
+
+def to_text(document: dict[str, Any]) -> str:
+    """JSON text with a line for each entry of the outer levels and for each run.
+
+    Raises
+    ------
+    ValueError
+        When a number is not finite.
+    """
+    return _lines(document, "", depth=4) + "\n"
+
+
+def _lines(value: Any, indent: str, depth: int) -> str:
+    inner = indent + " "
+    if isinstance(value, dict) and value and depth > 1:
+        parts = [f"{json.dumps(k)}: {_lines(v, inner, depth - 1)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(inner + part for part in parts) + f"\n{indent}}}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        parts = [json.dumps(v, allow_nan=False) for v in value]
+        return "[\n" + ",\n".join(inner + part for part in parts) + f"\n{indent}]"
+    return json.dumps(value, allow_nan=False)

@@ -1,0 +1,92 @@
+"""Settings under which a run could not test its clip, or its record would say what is not so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from audit.errors import UsageError
+
+if TYPE_CHECKING:
+    from trl import GRPOConfig
+
+    from audit.training.trust_region import TrustRegion
+
+CLAMPED_LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "luspo")
+"""TRL losses whose ratio is clamped to ``[1 - epsilon_low, 1 + epsilon_high]``."""
+
+
+def clip_reachable(accumulation: int, steps_per_generation: int, iterations: int) -> bool:
+    """Whether any update can see a ratio other than 1.
+
+    ``steps_per_generation * iterations`` backward passes are made on one batch of rollouts, and
+    the weights change every ``accumulation`` passes. If whole batches fit into one optimizer
+    step, the policy that is trained is the policy that sampled, and no bound is ever asked.
+    """
+    return accumulation % (steps_per_generation * iterations) != 0
+
+
+def check_arguments(
+    args: GRPOConfig, region: TrustRegion, *, allow_unreachable_clip: bool = False
+) -> None:
+    """Refuse settings before a step is spent on them.
+
+    Raises
+    ------
+    UsageError
+        With the setting to change.
+    """
+    if args.loss_type not in CLAMPED_LOSSES:
+        raise UsageError(
+            f"loss_type {args.loss_type!r} has no clamp of the form [1 - low, 1 + high]; "
+            f"use one of {', '.join(CLAMPED_LOSSES)}"
+        )
+    if args.importance_sampling_level != "token" and region.per_token:
+        raise UsageError(
+            f"a {region.geometry}/{region.topology} region has one bound per token, but "
+            "importance_sampling_level='sequence' has one ratio per sequence; use 'token'"
+        )
+    if args.delta is not None:
+        raise UsageError("delta clamps the ratio a second time, outside the region; leave it None")
+    if any(value for name, value in vars(args).items() if name.startswith("use_liger")):
+        raise UsageError(
+            "liger kernels are not supported: they may bypass the clamp; turn them off"
+        )
+    if args.logging_steps != 1 or str(getattr(args.logging_strategy, "value", "")) != "steps":
+        raise UsageError("logging_steps must be 1: the gradient norm is read at every update")
+    if args.bf16 and args.device.type == "cpu":
+        raise UsageError("bf16 is on, as TRL sets it where it is unset; on a CPU set bf16=False")
+    _check_rounds(args, allow_unreachable_clip)
+
+
+def check_model(model: Any, *, seed: int) -> None:
+    """Refuse a model whose adapter was drawn before the trainer could seed it.
+
+    Raises
+    ------
+    UsageError
+        When the model already carries a PEFT adapter.
+    """
+    if getattr(model, "peft_config", None):
+        raise UsageError(
+            "the model already carries an adapter, drawn from whatever the random state was; pass "
+            f"the bare model and peft_config to the trainer, which seeds with {seed} first"
+        )
+
+
+def _check_rounds(args: GRPOConfig, allow_unreachable_clip: bool) -> None:
+    accumulation = args.gradient_accumulation_steps
+    passes = args.steps_per_generation * args.num_iterations
+    reachable = clip_reachable(accumulation, args.steps_per_generation, args.num_iterations)
+    if reachable and passes % accumulation:
+        raise UsageError(
+            f"gradient_accumulation_steps {accumulation} does not divide the {passes} passes over "
+            "a batch of rollouts, so some updates would mix two batches; choose a divisor"
+        )
+    if not reachable and not allow_unreachable_clip:
+        raise UsageError(
+            f"the clip cannot be reached: {passes} passes over a batch of rollouts "
+            f"(steps_per_generation {args.steps_per_generation} x num_iterations "
+            f"{args.num_iterations}) fall into one optimizer step "
+            f"(gradient_accumulation_steps {accumulation}), so every ratio is 1. Lower the "
+            "accumulation or raise num_iterations, or allow it knowingly"
+        )

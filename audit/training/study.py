@@ -1,0 +1,171 @@
+"""Arms x seeds to one results file, going on where an earlier start was cut off."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from audit.errors import UsageError
+from audit.training.arms import check_arms, task_of, trust_region
+from audit.training.document import results_document, to_text
+from audit.training.executors import completed, executor_for
+from audit.training.ledger import Ledger, fingerprint_of, write_whole
+from audit.training.run import (
+    Bench,
+    evaluate_base,
+    is_main_process,
+    run,
+    silent,
+    world_size,
+)
+from audit.training.study_file import Arm, Study
+
+if TYPE_CHECKING:
+    from audit.training.progress import Bars
+    from audit.training.run import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One entry of the ledger: a run, or (without arm) an evaluation of the base."""
+
+    name: str
+    fingerprint: str
+    arm: Arm | None
+    number: int
+
+
+def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
+    """Verify the data, make or load the base, and describe both.
+
+    Raises
+    ------
+    AuditError
+        When the study cannot be carried out as written.
+    """
+    check_arms(study)
+    for arm in study.arms:
+        trust_region(arm)
+    task = task_of(study.task, path)
+    partition = task.partition()
+    if not partition.train or not partition.holdout:
+        raise UsageError("no training or no holdout tasks are left", path=path)
+    cache = ledger.folder.resolve()
+    return Bench(study, task, partition, cache, task.prepare(cache))
+
+
+def pieces(bench: Bench) -> list[Piece]:
+    """Everything the study consists of: base evaluations first, then runs, seed by seed."""
+    from audit.training.environment import package_versions
+
+    study = bench.study
+    shared = {
+        "packages": package_versions(),
+        "world_size": world_size(),
+        "dataset": bench.partition.dataset,
+        "rows": [len(bench.partition.train), len(bench.partition.holdout)],
+        "checkpoint": bench.checkpoint,
+        "evaluation": {**asdict(study.evaluation), "base_repeats": None},
+        "max_tokens": study.training.max_tokens,
+    }
+    base = [
+        Piece(f"base-{n + 1}", fingerprint_of({**shared, "repeat": n}), None, n)
+        for n in range(study.evaluation.base_repeats)
+    ]
+    training = {
+        "training": asdict(study.training),
+        "telemetry": asdict(study.telemetry),
+        "cost": asdict(study.cost) if study.cost else None,
+    }
+    runs = [
+        Piece(
+            f"{arm.name}-seed{seed}",
+            fingerprint_of({**shared, **training, "arm": asdict(arm), "seed": seed}),
+            arm,
+            seed,
+        )
+        for arm, seed in study.launched
+    ]
+    return base + runs
+
+
+def carry_out(bench: Bench, piece: Piece, progress: Progress = silent) -> dict[str, Any]:
+    """Make one piece, in whatever process this is."""
+    if piece.arm is None:
+        return evaluate_base(bench, piece.number, progress) if is_main_process() else {}
+    return run(bench, piece.arm, piece.number, progress)
+
+
+def run_study(
+    bench: Bench,
+    ledger: Ledger,
+    output: Path,
+    bars: Bars,
+    *,
+    workers: int = 1,
+    scheduler: str | None = None,
+) -> dict[str, Any]:
+    """Carry out what is missing, write the results file whole, and return its content.
+
+    Under ``torchrun`` every process calls this; they train each run together, and the main one
+    alone evaluates and writes.
+    """
+    from accelerate import PartialState
+
+    together = world_size() > 1
+    if together and (workers > 1 or scheduler is not None):
+        raise UsageError("under torchrun the processes share each run; drop --workers/--scheduler")
+    state = PartialState(cpu=bench.study.training.device == "cpu") if together else None
+    wanted = pieces(bench)
+    kept = {p.name: ledger.get(p.name, p.fingerprint) for p in wanted}
+    if state is not None:
+        state.wait_for_everyone()  # all have read the ledger before anyone writes to it
+    missing = [p for p in wanted if kept[p.name] is None]
+    for piece in wanted:
+        if piece not in missing:
+            bars.finished(piece.name, "kept")
+    made = _make(bench, missing, bars, together, workers, scheduler)
+    for piece, record in made:
+        if state is not None:
+            record = _from_main(record)
+        if state is None or state.is_main_process:
+            ledger.put(piece.name, piece.fingerprint, record)
+        kept[piece.name] = record
+        bars.finished(piece.name, record.get("status", "finished"))
+    document = _document(bench, wanted, kept)
+    if state is None or state.is_main_process:
+        write_whole(output, to_text(document))
+    return document
+
+
+def _from_main(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the main process's record, which alone holds the evaluation."""
+    from accelerate.utils import broadcast_object_list
+
+    box: list[dict[str, Any]] = broadcast_object_list([record], from_process=0)
+    return box[0]
+
+
+def _make(
+    bench: Bench,
+    missing: list[Piece],
+    bars: Bars,
+    together: bool,
+    workers: int,
+    scheduler: str | None,
+) -> Any:
+    """Yield (piece, record) as they are finished."""
+    if together or (workers == 1 and scheduler is None):
+        for piece in missing:
+            yield piece, carry_out(bench, piece, bars.inside)
+        return
+    with executor_for(workers, scheduler) as executor:
+        for (_, piece), record in completed([(bench, p) for p in missing], carry_out, executor):
+            yield piece, record
+
+
+def _document(bench: Bench, wanted: list[Piece], kept: dict[str, Any]) -> dict[str, Any]:
+    base = [kept[p.name] for p in wanted if p.arm is None]
+    runs = {arm.name: [kept[p.name] for p in wanted if p.arm == arm] for arm in bench.study.arms}
+    return results_document(bench, base, runs)

@@ -1,0 +1,346 @@
+"""Read a study file: TOML in, one frozen and validated ``Study`` out, or one clear line."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+
+from audit.errors import InputError
+from audit.training.recorder import Level
+
+Role = Literal["method", "control", "ablation", "other"]
+Clip = Literal["fixed", "adaptive", "region"]
+
+_CLIP_KEYS: dict[str, tuple[str, ...]] = {
+    "fixed": ("epsilon_low", "epsilon_high"),
+    "adaptive": ("epsilon_low", "epsilon_high_max"),
+    "region": ("divergence", "topology", "radius"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSettings:
+    """``[task]``: which task, and its own settings, checked by the task."""
+
+    name: Literal["addition", "gsm8k"]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """``[training]``: what every arm shares."""
+
+    rounds: int = 100
+    prompts_per_round: int = 16
+    group_size: int = 8
+    iterations: int = 2
+    steps_per_generation: int = 1
+    accumulation: int = 1
+    learning_rate: float = 5e-4
+    warmup_updates: int = 0
+    max_grad_norm: float = 1.0
+    loss_type: str = "grpo"
+    importance_sampling_level: Literal["token", "sequence"] = "token"
+    beta: float = 0.0
+    temperature: float = 1.0
+    max_tokens: int = 4
+    advantage: Literal["trl", "population"] = "trl"
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    device: Literal["cpu", "auto"] = "cpu"
+    threads: int = 1
+    lora_rank: int = 0
+    use_vllm: bool = False
+    activation_checkpointing: bool = False
+    allow_unreachable_clip: bool = False
+
+    @property
+    def passes(self) -> int:
+        """Backward passes over one batch of rollouts."""
+        return self.steps_per_generation * self.iterations
+
+    @property
+    def updates(self) -> int:
+        """Optimizer steps of a run."""
+        return self.rounds * self.passes // self.accumulation
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluating:
+    """``[evaluation]``: how the base and every run are evaluated."""
+
+    samples: int = 4
+    temperature: float = 1.0
+    batch_size: int = 1200
+    seed: int = 0
+    base_repeats: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """``[arms.NAME]``: the clip, the only thing in which arms differ."""
+
+    name: str
+    role: Role
+    clip: Clip
+    epsilon_low: float | None = None
+    epsilon_high: float | None = None
+    epsilon_high_max: float | None = None
+    divergence: Literal["tv", "chi2", "kl"] | None = None
+    topology: Literal["mc", "atomic"] | None = None
+    radius: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """``[telemetry]``: how much of the training is written down.
+
+    Below level full only every ``every``-th round is kept, and the first and the last. At level
+    sparse ``edge_rounds`` rounds at each end are kept response by response, with audits of the
+    first ``audited_groups`` groups (0: of all).
+    """
+
+    level: Level = "sparse"
+    every: int = 1
+    edge_rounds: int = 1
+    audited_groups: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """``[change]``: what the method changes, in words, and the mechanism it acts through."""
+
+    summary: str
+    mechanism: Literal["clip", "reward", "data", "other"] = "clip"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """``[cost]``: the price of the machine, if the file should carry dollars."""
+
+    usd_per_hour: float
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study: arms x seeds of one training on one task."""
+
+    seeds: tuple[int, ...]
+    task: TaskSettings
+    training: Training
+    evaluation: Evaluating
+    telemetry: Telemetry
+    arms: tuple[Arm, ...]
+    change: Change | None
+    cost: Cost | None
+    claims: tuple[Mapping[str, Any], ...]
+    verified: Mapping[str, Any] | None
+    limitations: tuple[str, ...]
+    source_sha256: str = field(default="", compare=False)
+
+    @property
+    def method(self) -> Arm:
+        """The arm under test."""
+        return next(arm for arm in self.arms if arm.role == "method")
+
+    @property
+    def launched(self) -> list[tuple[Arm, int]]:
+        """Every run, seeds outermost, so that a study cut short still holds pairs."""
+        return [(arm, seed) for seed in self.seeds for arm in self.arms]
+
+
+def read_study(path: str | Path) -> Study:
+    """Read and validate a study file.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the table and the key.
+    """
+    name = str(path)
+    try:
+        data = Path(path).read_bytes()
+        document = tomllib.loads(data.decode())
+    except OSError as error:
+        raise InputError(error.strerror or str(error), path=name) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not TOML: {error}", path=name) from error
+    return _Reader(name).study(document, hashlib.sha256(data).hexdigest())
+
+
+def read_record(kind: type[Any], table: Any, where: str, path: str) -> Any:
+    """Build a dataclass from a table of a study file, checking names and types.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the table and the key.
+    """
+    return _Reader(path).record(kind, table, where)
+
+
+class _Reader:
+    """Turns tables into records; every complaint names the file and the key."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def study(self, document: dict[str, Any], sha256: str) -> Study:
+        tables = ("task", "training", "evaluation", "telemetry", "arms", "change", "cost")
+        others = ("seeds", "claims", "verified", "limitations")
+        self._known(document, (*tables, *others), "")
+        for required in ("seeds", "task", "arms"):
+            if required not in document:
+                self.fail(required, "missing")
+        study = Study(
+            seeds=self._seeds(document["seeds"]),
+            task=self._task(document["task"]),
+            training=self.record(Training, document.get("training", {}), "training"),
+            evaluation=self.record(Evaluating, document.get("evaluation", {}), "evaluation"),
+            telemetry=self.record(Telemetry, document.get("telemetry", {}), "telemetry"),
+            arms=self._arms(document["arms"]),
+            change=self._optional(Change, document, "change"),
+            cost=self._optional(Cost, document, "cost"),
+            claims=tuple(self._claims(document.get("claims", []))),
+            verified=self._table(document, "verified"),
+            limitations=self._texts(document.get("limitations", []), "limitations"),
+            source_sha256=sha256,
+        )
+        self._numbers(study)
+        return study
+
+    def fail(self, where: str, message: str) -> NoReturn:
+        raise InputError(f"{where}: {message}" if where else message, path=self.path)
+
+    def record(self, kind: type[Any], table: Any, where: str) -> Any:
+        """Build a dataclass from a table, checking names and types."""
+        if not isinstance(table, dict):
+            self.fail(where, "must be a table")
+        self._known(table, [f.name for f in fields(kind)], where)
+        hints = get_type_hints(kind)
+        values = {}
+        for f in fields(kind):
+            if f.name in table:
+                values[f.name] = self._typed(table[f.name], hints[f.name], f"{where}.{f.name}")
+            elif f.default is MISSING and f.default_factory is MISSING:
+                self.fail(f"{where}.{f.name}", "missing")
+        return kind(**values)
+
+    def _optional(self, kind: type[Any], document: dict[str, Any], name: str) -> Any:
+        return self.record(kind, document[name], name) if name in document else None
+
+    def _table(self, document: dict[str, Any], name: str) -> dict[str, Any] | None:
+        table = document.get(name)
+        if table is not None and not isinstance(table, dict):
+            self.fail(name, "must be a table")
+        if table is None:
+            return None
+        # A TOML date becomes its ISO text, which JSON can carry.
+        return {k: v if isinstance(v, dict | int | float) else str(v) for k, v in table.items()}
+
+    def _known(self, table: dict[str, Any], names: Any, where: str) -> None:
+        for key in table:
+            if key not in names:
+                near = difflib.get_close_matches(key, names, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                self.fail(f"{where}.{key}".lstrip("."), f"unknown key{hint}")
+
+    def _typed(self, value: Any, hint: Any, where: str) -> Any:
+        if get_origin(hint) in (Union, UnionType):
+            hint = next(h for h in get_args(hint) if h is not type(None))
+        if get_origin(hint) is Literal:
+            if value not in get_args(hint):
+                self.fail(where, f"must be one of {', '.join(get_args(hint))}, not {value!r}")
+            return value
+        if hint is float and isinstance(value, int) and not isinstance(value, bool):
+            return float(value)
+        if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+            self.fail(where, f"must be {_WORDS[hint]}, not {value!r}")
+        return value
+
+    def _texts(self, value: Any, where: str) -> tuple[str, ...]:
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            self.fail(where, "must be a list of texts")
+        return tuple(value)
+
+    def _claims(self, value: Any) -> list[dict[str, Any]]:
+        if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
+            self.fail("claims", "must be an array of tables")
+        return list(value)
+
+    def _seeds(self, value: Any) -> tuple[int, ...]:
+        whole = isinstance(value, list) and all(type(v) is int and v >= 0 for v in value)
+        if not whole or not value:
+            self.fail("seeds", "must be a list of whole numbers, at least one")
+        if len(set(value)) < len(value):
+            self.fail("seeds", "a seed is listed twice")
+        return tuple(value)
+
+    def _task(self, table: Any) -> TaskSettings:
+        if not isinstance(table, dict) or "name" not in table:
+            self.fail("task.name", "missing")
+        name = self._typed(table["name"], Literal["addition", "gsm8k"], "task.name")
+        return TaskSettings(name, {k: v for k, v in table.items() if k != "name"})
+
+    def _arms(self, tables: Any) -> tuple[Arm, ...]:
+        if not isinstance(tables, dict) or not tables:
+            self.fail("arms", "must hold one table per arm")
+        arms = tuple(self._arm(name, table) for name, table in tables.items())
+        methods = [arm.name for arm in arms if arm.role == "method"]
+        if len(methods) != 1:
+            self.fail("arms", f"exactly one arm has role 'method', not {len(methods)}")
+        return arms
+
+    def _arm(self, name: str, table: Any) -> Arm:
+        where = f"arms.{name}"
+        if not isinstance(table, dict):
+            self.fail(where, "must be a table")
+        if "name" in table:
+            self.fail(f"{where}.name", "the table's key is the name")
+        arm: Arm = self.record(Arm, {"name": name, **table}, where)
+        wanted = _CLIP_KEYS[arm.clip]
+        for key in dict.fromkeys(k for keys in _CLIP_KEYS.values() for k in keys):
+            given = getattr(arm, key) is not None
+            if given and key not in wanted:
+                self.fail(f"{where}.{key}", f"means nothing with clip {arm.clip!r}")
+            if not given and key in wanted:
+                self.fail(f"{where}.{key}", f"missing; clip {arm.clip!r} needs it")
+        return arm
+
+    def _numbers(self, study: Study) -> None:
+        training, evaluation = study.training, study.evaluation
+        sections: dict[str, Any] = {
+            "training": training,
+            "evaluation": evaluation,
+            "telemetry": study.telemetry,
+        }
+        for where, record in sections.items():
+            for f in fields(record):
+                value = getattr(record, f.name)
+                if f.name in _MAY_BE_ZERO or not isinstance(value, int | float):
+                    continue
+                if not isinstance(value, bool) and value <= 0:
+                    self.fail(f"{where}.{f.name}", f"must be above 0, not {value}")
+        if training.group_size < 2:
+            self.fail("training.group_size", "a group needs two responses to compare")
+        if (training.prompts_per_round * training.group_size) % training.steps_per_generation:
+            self.fail("training.steps_per_generation", "must divide the responses of a round")
+        if training.rounds * training.passes % training.accumulation:
+            self.fail("training.accumulation", "the last update would be cut short")
+
+
+_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_MAY_BE_ZERO = (
+    "audited_groups",
+    "warmup_updates",
+    "beta",
+    "lora_rank",
+    "seed",
+    "max_grad_norm",
+    "temperature",
+)

@@ -1,0 +1,61 @@
+"""What a study trains on: prompts, a holdout, a scorer and a base model to start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from audit.training.rewards import Scorer
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One prompt with its gold answer.
+
+    ``prompt`` is text or a list of chat messages. ``row`` is the item's place in its source.
+    """
+
+    id: str
+    prompt: Any
+    answer: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The items of a task after decontamination, and the blocks that describe them."""
+
+    train: tuple[Item, ...]
+    holdout: tuple[Item, ...]
+    dataset: dict[str, Any]
+    dropped: int
+    ngram: int
+
+
+class Task(Protocol):
+    """A task as the study runs it."""
+
+    @property
+    def benchmark(self) -> str:
+        """Name under which outcomes are reported."""
+
+    @property
+    def scorer(self) -> Scorer:
+        """Judge of one response; the training reward too."""
+
+    def partition(self) -> Partition:
+        """Read or make the data, verified by hash where it was published."""
+
+    def prepare(self, cache: Path) -> dict[str, Any]:
+        """Make what every run starts from, once, and return the ``checkpoint`` block."""
+
+    def tokenizer(self, cache: Path) -> PreTrainedTokenizerBase:
+        """Return a tokenizer that pads on the left."""
+
+    def fresh_model(self, cache: Path) -> PreTrainedModel:
+        """Load the base model anew."""

@@ -1,0 +1,184 @@
+"""GSM8K from its training file alone: the published file, its published partition, verified.
+
+A row is validation when the first eight bytes of the SHA-256 of its question, white space folded,
+read as a big-endian fraction of 2^64, are below 0.1. The official test file is never opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from audit.errors import InputError
+from audit.training.decontaminate import decontaminate
+from audit.training.rewards import Scorer, math_equal
+from audit.training.tasks import Item, Partition
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+SOURCE_SHA256 = "17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465"
+PARTITION_SHA256 = {
+    "train": "6b8672439c8cf6f6b6e65bf5f0e515fbf4c497c9066eefb62a6a6a61ced158e3",
+    "validation": "2cf1119ad7b2e31e825274487ef32c073e03a8ed44f08ecd3e0366c1f40ebdb7",
+}
+REVISION = "3101c7d5072418e28b9008a6636bde82a006892c"
+
+_INSTRUCTION = "Solve the problem. End with a line '#### ' followed by the final number."
+
+
+@dataclass(frozen=True, slots=True)
+class Gsm8k:
+    """Settings of the task.
+
+    ``data`` is the published ``train.jsonl``, ``model`` a local folder or a public id, pinned by
+    ``revision`` where it is an id. Of the validation rows the first ``holdout_tasks`` in file
+    order are evaluated, of the training rows the first ``train_prompts`` (0: all of them).
+    """
+
+    data: str
+    model: str
+    revision: str = ""
+    train_prompts: int = 0
+    holdout_tasks: int = 120
+    ngram: int = 8
+    dtype: str = "float32"
+
+    @property
+    def benchmark(self) -> str:
+        """Name under which outcomes are reported."""
+        return "gsm8k"
+
+    @property
+    def scorer(self) -> Scorer:
+        """Equality of the final numbers."""
+        return math_equal
+
+    def partition(self) -> Partition:
+        """Read, verify and split the published file.
+
+        Raises
+        ------
+        InputError
+            When the file is not the published one.
+        """
+        lines = verified_lines(Path(self.data))
+        train, validation = split_lines(lines)
+        items = {row: self._item(row, lines[row]) for row in (*train, *validation)}
+        holdout = [items[row] for row in validation[: self.holdout_tasks]]
+        wanted = [items[row] for row in train]
+        questions = [json.loads(lines[item.row])["question"] for item in wanted]
+        held = [json.loads(lines[item.row])["question"] for item in holdout]
+        clean = decontaminate(questions, held, self.ngram)
+        kept = [wanted[i] for i in clean.kept][: self.train_prompts or None]
+        dataset = {
+            "verified": True,
+            "test_read": False,
+            "source_id": "openai/grade-school-math",
+            "source_revision": REVISION,
+            "source_sha256": SOURCE_SHA256,
+            "partition_sha256": PARTITION_SHA256,
+            "partition": "normalized-question sha256 unsigned-prefix / 2^64 < 0.1 validation",
+        }
+        return Partition(tuple(kept), tuple(holdout), dataset, len(clean.dropped), self.ngram)
+
+    def _item(self, row: int, line: bytes) -> Item:
+        record = json.loads(line)
+        content = f"{record['question']}\n\n{_INSTRUCTION}"
+        prompt = [{"role": "user", "content": content}]
+        return Item(f"train-{row}", prompt, record["answer"].rsplit("####", 1)[1].strip(), row)
+
+    def prepare(self, cache: Path) -> dict[str, Any]:
+        """Describe the checkpoint by id, revision and hash of its parameters."""
+        from audit.training.parameters import parameters_sha256
+
+        model = self.fresh_model(cache)
+        revision = self.revision or getattr(model.config, "_commit_hash", None)
+        folder = Path(self.model)
+        # A folder's place on a machine identifies nothing; its name and hashes do.
+        name = {"public_id": folder.name if folder.is_dir() else self.model}
+        if revision:
+            name["revision"] = revision
+        block: dict[str, Any] = {**name, "parameters_sha256": parameters_sha256(model)}
+        if folder.is_dir():
+            block["verified_mirror"] = {**name, "file_sha256": _folder_sha256(folder)}
+        return block
+
+    def tokenizer(self, cache: Path) -> PreTrainedTokenizerBase:
+        """Load the checkpoint's tokenizer, padding on the left."""
+        from transformers import AutoTokenizer
+
+        tokens = AutoTokenizer.from_pretrained(
+            self.model, revision=self.revision or None, padding_side="left"
+        )
+        if tokens.pad_token is None:
+            tokens.pad_token = tokens.eos_token
+        return tokens
+
+    def fresh_model(self, cache: Path) -> PreTrainedModel:
+        """Load the checkpoint anew."""
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        return AutoModelForCausalLM.from_pretrained(
+            self.model, revision=self.revision or None, dtype=getattr(torch, self.dtype)
+        )
+
+
+def in_validation(question: str) -> bool:
+    """Whether the partition rule puts a question into validation."""
+    digest = hashlib.sha256(" ".join(question.split()).encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64 < 0.1
+
+
+def split_lines(lines: list[bytes]) -> tuple[list[int], list[int]]:
+    """Row numbers of the train and validation partitions."""
+    validation = {row for row, line in enumerate(lines) if in_validation(_question(line))}
+    return [row for row in range(len(lines)) if row not in validation], sorted(validation)
+
+
+def verified_lines(path: Path) -> list[bytes]:
+    """Return the lines of the published training file, newlines kept.
+
+    Raises
+    ------
+    InputError
+        When the file, or a partition of it, does not have its published hash.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(error.strerror or str(error), path=str(path)) from error
+    found = hashlib.sha256(data).hexdigest()
+    if found != SOURCE_SHA256:
+        raise InputError(
+            f"not the published GSM8K train.jsonl: sha256 {found[:12]}, expected "
+            f"{SOURCE_SHA256[:12]}",
+            path=str(path),
+        )
+    lines = data.splitlines(keepends=True)
+    for name, rows in zip(("train", "validation"), split_lines(lines), strict=True):
+        found = hashlib.sha256(b"".join(lines[row] for row in rows)).hexdigest()
+        if found != PARTITION_SHA256[name]:
+            raise InputError(
+                f"the {name} partition has sha256 {found[:12]}, expected "
+                f"{PARTITION_SHA256[name][:12]}",
+                path=str(path),
+            )
+    return lines
+
+
+def _question(line: bytes) -> str:
+    question: str = json.loads(line)["question"]
+    return question
+
+
+def _folder_sha256(folder: Path) -> dict[str, str]:
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.iterdir())
+        if path.is_file()
+    }

@@ -1,0 +1,312 @@
+"""TRL's GRPO trainer with a trust region of choice and a record of what each update did.
+
+TRL's loss is never copied: its clip widths are set around the call to it, and everything recorded
+is computed beside it without touching the random state or the gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from accelerate.utils import set_seed
+from trl import GRPOTrainer
+
+from audit.training.guards import check_arguments, check_model, clip_reachable
+from audit.training.parameters import parameters_sha256
+from audit.training.recorder import Recorder, ResponseAudit, Update
+from audit.training.rewards import text_of
+from audit.training.trust_region import FixedClip, TrustRegion, cap_at_certainty
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from trl import GRPOConfig
+
+Advantage = Literal["trl", "population"]
+
+_INDEX_KEY = "audit_sequence"
+_COUNT_KEY = "audit_correct"
+_UNTIMED = ("step_time",)  # a clock reading would make two identical runs differ
+
+
+class Diverged(RuntimeError):  # noqa: N818 - a result of a run, not a fault of the program
+    """A loss or gradient norm that is not finite; the run ends here and is kept as diverged."""
+
+
+class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no type information
+    """GRPO with a trust region, recorded.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As ``trl.GRPOTrainer`` takes them. A LoRA adapter comes through ``peft_config``.
+    trust_region : TrustRegion
+        Replaces ``epsilon`` and ``epsilon_high`` of the arguments.
+    recorder : Recorder
+        Receives every round and update on the main process.
+    advantage : {"trl", "population"}
+        TRL's ``(r - mean) / (std_ddof1 + 1e-4)``, or ``(r - mean) / (std_ddof0 + 1e-6)``.
+    correct_at : float
+        A response counts as right when its first reward reaches this.
+    allow_unreachable_clip : bool
+        Train although no update can see a ratio other than 1; the record then says so.
+
+    Raises
+    ------
+    audit.errors.UsageError
+        For settings under which the clip or the record would be wrong, before anything is built.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        reward_funcs: Any,
+        args: GRPOConfig,
+        *,
+        trust_region: TrustRegion,
+        recorder: Recorder,
+        advantage: Advantage = "trl",
+        correct_at: float = 1.0,
+        allow_unreachable_clip: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        check_arguments(args, trust_region, allow_unreachable_clip=allow_unreachable_clip)
+        check_model(model, seed=args.seed)
+        super().__init__(model, reward_funcs, args, **kwargs)
+        self.trust_region = trust_region
+        self.recorder = recorder
+        self.advantage = advantage
+        self.correct_at = correct_at
+        if isinstance(trust_region, FixedClip):
+            # Plain numbers, so that the arithmetic is TRL's own to the last bit.
+            self.epsilon_low = trust_region.epsilon_low
+            self.epsilon_high = trust_region.epsilon_high
+        self.clip_reachable = clip_reachable(
+            args.gradient_accumulation_steps, args.steps_per_generation, args.num_iterations
+        )
+        self.initial_parameters_sha256 = parameters_sha256(self.model)
+        self._reward_table: Tensor | None = None
+        self._responses: tuple[list[list[int]], list[str]] = ([], [])
+        self._logps: Tensor | None = None
+        self._bounds: tuple[Tensor, Tensor] | None = None
+        self._losses: list[Tensor] = []
+        self._audits: list[Tensor] = []
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """Train from the seed, whatever was drawn between building the trainer and now."""
+        # The call that TRL ends its construction with, so plain TRL's run is the same run.
+        set_seed(self.args.seed, device_specific=True)
+        return super().train(*args, **kwargs)
+
+    # Rollouts ---------------------------------------------------------------------------------
+
+    def _calculate_rewards(
+        self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any
+    ) -> Tensor:
+        table: Tensor = super()._calculate_rewards(
+            inputs, prompts, completions, completion_ids_list
+        )
+        self._reward_table = table
+        self._responses = (completion_ids_list, [text_of(c) for c in completions])
+        return table
+
+    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if not self.model.training:
+            return output
+        if self._reward_table is None:
+            raise RuntimeError("TRL no longer scores completions through _calculate_rewards")
+        size = output["advantages"].shape[0]
+        first = self.accelerator.process_index * size
+        mine = slice(first, first + size)
+        right = (self._reward_table[:, 0] >= self.correct_at).view(-1, self.num_generations)
+        correct = right.sum(dim=1)
+        # nansum, as TRL adds rewards up: a response that a function leaves out adds nothing.
+        rewards = (self._reward_table * self.reward_weights.to(right.device)).nansum(dim=1)
+        if self.advantage == "population":
+            output["advantages"] = population_advantages(rewards, self.num_generations)[mine]
+        offset = self._begin_round(inputs, output["advantages"], rewards, correct)
+        # Extra (B,) tensors are shuffled and split together with their sequences.
+        output[_COUNT_KEY] = correct.repeat_interleave(self.num_generations)[mine]
+        output[_INDEX_KEY] = torch.arange(
+            offset + first, offset + first + size, device=right.device
+        )
+        self._reward_table = None
+        return output
+
+    def _begin_round(
+        self, inputs: Any, advantages: Tensor, rewards: Tensor, correct: Tensor
+    ) -> int:
+        ids, texts = self._responses
+        ends = {*self.eos_token_ids, self._tokenizer.pad_token_id}
+        rows = [row.get("row", -1) for row in inputs]
+        local = torch.tensor(
+            [
+                [len(tokens), not tokens or tokens[-1] not in ends, row]
+                for tokens, row in zip(ids, rows, strict=True)
+            ],
+            device=rewards.device,
+        )
+        lengths, truncated, row = self.accelerator.gather(local).T.tolist()
+        known = [r for r in row[:: self.num_generations] if r >= 0]
+        everywhere = self.accelerator.gather(advantages)
+        self.recorder.last_completions = texts
+        first = self.accelerator.process_index * len(texts)
+        self.recorder.last_rewards = rewards[first : first + len(texts)].tolist()
+        return self.recorder.begin(
+            rewards.tolist(),
+            everywhere.tolist(),
+            correct.tolist(),
+            lengths,
+            [bool(t) for t in truncated],
+            known,
+        )
+
+    # Updates ----------------------------------------------------------------------------------
+
+    def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
+        answer = super()._get_per_token_logps_and_entropies(*args, **kwargs)
+        self._logps = answer[0].detach()
+        return answer
+
+    def _compute_loss(self, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
+        if not self.model.training:
+            loss: Tensor = super()._compute_loss(model, inputs)
+            return loss
+        old = inputs.get("old_per_token_logps")
+        if not isinstance(self.trust_region, FixedClip) and old is not None:
+            loss = self._loss_in_region(model, inputs, old)
+        else:
+            # Without old log-probabilities the ratio is exactly 1, inside every region.
+            loss = super()._compute_loss(model, inputs)
+        self._losses.append(loss.detach())
+        with torch.no_grad():
+            self._audits.append(self._audit(inputs, self._logps if old is None else old))
+        self._logps = None
+        return loss
+
+    def _loss_in_region(self, model: nn.Module, inputs: dict[str, Any], old: Tensor) -> Tensor:
+        before = self.epsilon_low, self.epsilon_high
+        lower, upper = self.trust_region.bounds(old, inputs[_COUNT_KEY], self.num_generations)
+        # torch.clamp takes two numbers or two tensors, so both are tensors.
+        self.epsilon_low, self.epsilon_high = 1 - lower, upper - 1
+        self._bounds = lower, upper
+        try:
+            loss: Tensor = super()._compute_loss(model, inputs)
+        finally:
+            self.epsilon_low, self.epsilon_high = before
+        return loss
+
+    def _audit(self, inputs: dict[str, Any], old: Tensor) -> Tensor:
+        mask = inputs["completion_mask"]
+        if "tool_mask" in inputs:
+            mask = mask * inputs["tool_mask"]
+        lower, upper = self._bounds or self.trust_region.bounds(
+            old, inputs[_COUNT_KEY], self.num_generations
+        )
+        self._bounds = None
+        columns = audit_columns(
+            self._logps - old,
+            mask,
+            inputs["advantages"],
+            lower,
+            upper,
+            old,
+            sequence_level=self.importance_sampling_level == "sequence",
+        )
+        index = inputs[_INDEX_KEY].to(columns.dtype).unsqueeze(1)
+        gathered: Tensor = self.accelerator.gather(torch.cat([index, columns], dim=1))
+        return gathered
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Close the update that TRL logs, then let TRL log it."""
+        if self.model.training and "grad_norm" in logs and self._losses:
+            self._end_update(float(logs["grad_norm"]))
+        super().log(logs, start_time)
+
+    def _end_update(self, gradient_norm: float) -> None:
+        loss = self.accelerator.gather(torch.stack(self._losses).sum()).mean().item()
+        if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
+            raise Diverged(
+                f"loss {loss} and gradient norm {gradient_norm} "
+                f"at optimizer step {self.state.global_step}"
+            )
+        # Where one update passes over a sequence more than once, its ratio is the same each time.
+        passes = (_response_audit(row) for row in torch.cat(self._audits).tolist())
+        by_sequence = {audit.sequence: audit for audit in passes}
+        self._losses, self._audits = [], []
+        metrics = {
+            name: math.fsum(values) / len(values)
+            for name, values in self._metrics["train"].items()
+            if name not in _UNTIMED and values and all(map(math.isfinite, values))
+        }
+        audits = tuple(a for _, a in sorted(by_sequence.items()) if a.tokens)
+        self.recorder.end_update(Update(loss, gradient_norm, audits, metrics))
+
+
+def audit_columns(
+    log_ratio: Tensor,
+    mask: Tensor,
+    advantages: Tensor,
+    lower: Tensor,
+    upper: Tensor,
+    old_logps: Tensor,
+    *,
+    sequence_level: bool = False,
+) -> Tensor:
+    """Say what each response's ratios did against its bounds.
+
+    Parameters
+    ----------
+    log_ratio, old_logps, mask : Tensor, shape (B, T)
+        ``log p_new - log p_old``, ``log p_old`` and 1 where a token is trained.
+    advantages : Tensor, shape (B,)
+    lower, upper : Tensor, shape (B, 1) or (B, T)
+    sequence_level : bool
+        One ratio a response, the exponential of its mean log ratio, in place of one a token.
+
+    Returns
+    -------
+    Tensor, shape (B, 8)
+        Tokens, tokens outside the bounds, those of them on the side that the advantage's sign
+        lets the clip act on, both as shares of the tokens, mean lower bound, mean upper bound
+        capped at ``1 / p_old``, and the largest ``|log ratio|``.
+    """
+    tokens = mask.sum(dim=1)
+    inside = mask.bool()
+    if sequence_level:
+        mean = (log_ratio * mask).sum(dim=1) / tokens.clamp(min=1)
+        log_ratio = mean.unsqueeze(1).expand(mask.shape)
+    ratio = log_ratio.exp()
+    below, above = (ratio < lower) & inside, (ratio > upper) & inside
+    sign = advantages.unsqueeze(1)
+    gated = (below & (sign < 0)) | (above & (sign > 0))
+    capped = cap_at_certainty(upper.expand(mask.shape), old_logps)
+    count = tokens.clamp(min=1)
+    outside, stopped = (below | above).sum(dim=1), gated.sum(dim=1)
+    return torch.stack(
+        [
+            tokens.to(ratio.dtype),
+            outside.to(ratio.dtype),
+            stopped.to(ratio.dtype),
+            outside / count,
+            stopped / count,
+            (lower.expand(mask.shape) * mask).sum(dim=1) / count,
+            (capped * mask).sum(dim=1) / count,
+            log_ratio.abs().masked_fill(~inside, 0).amax(dim=1),
+        ],
+        dim=1,
+    )
+
+
+def population_advantages(rewards: Tensor, group_size: int) -> Tensor:
+    """``(r - mean) / (std_ddof0 + 1e-6)`` within groups of consecutive rewards, shape (B,)."""
+    groups = rewards.view(-1, group_size)
+    centred = groups - groups.mean(dim=1, keepdim=True)
+    return (centred / (groups.std(dim=1, correction=0, keepdim=True) + 1e-6)).flatten()
+
+
+def _response_audit(row: list[float]) -> ResponseAudit:
+    sequence, tokens, clipped, gated, *means = row
+    return ResponseAudit(int(sequence), int(tokens), int(clipped), int(gated), *means)

@@ -1,0 +1,162 @@
+"""The tiny study: wall time, memory, the same file twice, and ten kills at random moments.
+
+Runs `audit train` twice without interruption and compares the files; then kills it with SIGKILL at
+ten random moments, starting again after each, until a last start finishes, and compares that file.
+
+    python benchmarks/training_resume.py --write benchmarks/training_resume.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+KILLS = 10
+STUDY = """\
+seeds = [1, 2]
+[task]
+name = "addition"
+holdout_tasks = 100
+[training]
+rounds = 5
+[arms.adaptive-clip]
+role = "method"
+clip = "adaptive"
+epsilon_low = 0.2
+epsilon_high_max = 0.28
+[arms.fixed-clip]
+role = "control"
+clip = "fixed"
+epsilon_low = 0.2
+epsilon_high = 0.28
+"""
+
+
+def start(study: Path, output: Path) -> subprocess.Popen[bytes]:
+    code = (
+        "import argparse, sys; from audit.cli import train; parser = argparse.ArgumentParser(); "
+        "train.configure(parser); sys.exit(train.main(parser.parse_args()))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(study), "-o", str(output), "--quiet"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def finish(process: subprocess.Popen[bytes]) -> None:
+    if process.wait() != 0:
+        raise SystemExit(f"audit train ended with status {process.returncode}")
+
+
+def without_times(path: Path) -> Any:
+    document = json.loads(path.read_text())
+    arms = [document["seed_results"], *(c["seed_results"] for c in document["controls"].values())]
+    for run in (run for arm in arms for run in arm):
+        del run["cost"]["minutes"]
+    return document
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
+    parser.add_argument("--write", metavar="FILE")
+    options = parser.parse_args()
+    moments = random.Random(options.seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        study = folder / "study.toml"
+        study.write_text(STUDY)
+        seconds = []
+        for copy in ("first", "second"):
+            begun = time.monotonic()
+            finish(start(study, folder / copy / "results.json"))
+            seconds.append(time.monotonic() - begun)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        cpu = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime / 2
+        first = without_times(folder / "first" / "results.json")
+        same_twice = first == without_times(folder / "second" / "results.json")
+        rows, same_killed = kill_and_resume(folder, study, moments, min(seconds), first)
+    text = table(seconds, cpu, peak, same_twice, rows, same_killed, options.seed)
+    print(text, end="")
+    if options.write:
+        Path(options.write).write_text(text)
+    return int(not (same_twice and same_killed))
+
+
+def kill_and_resume(
+    folder: Path, study: Path, moments: random.Random, whole: float, first: Any
+) -> tuple[list[tuple[float, int]], bool]:
+    """Kill ten times; (seconds until the kill, pieces finished by then) and whether files agree."""
+    output = folder / "killed" / "results.json"
+    rows: list[tuple[float, int]] = []
+    while len(rows) < KILLS:
+        delay = moments.uniform(0.3, 1.0) * whole
+        process = start(study, output)
+        time.sleep(delay)
+        if process.poll() is not None:
+            # It finished before the moment came: begin anew, so that all ten kills are kills.
+            for path in output.with_suffix(".runs").glob("*.json"):
+                path.unlink()
+            output.unlink()
+            continue
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        rows.append((delay, len(list(output.with_suffix(".runs").glob("*.json")))))
+    finish(start(study, output))
+    return rows, without_times(output) == first
+
+
+def table(
+    seconds: list[float],
+    cpu: float,
+    peak: float,
+    same_twice: bool,
+    rows: list[tuple[float, int]],
+    same_killed: bool,
+    seed: int,
+) -> str:
+    packages = ", ".join(f"{n} {version(n)}" for n in ("torch", "trl", "transformers"))
+    lines = [
+        "# A tiny study: time, memory, and ten kills",
+        "",
+        "Written by `python benchmarks/training_resume.py --write benchmarks/training_resume.md`.",
+        "Two arms x 2 seeds of 5 rounds at 16 x 8 responses, 100 holdout tasks x 4 samples, three",
+        "base evaluations; one process, one thread. Other work may have shared the machine. Python "
+        f"{platform.python_version()}, {packages};",
+        f"{os.cpu_count()} cores, {platform.machine()}.",
+        "",
+        "| figure | value |",
+        "|---|---:|",
+        f"| wall time, from start to file | {seconds[0]:.0f} s and {seconds[1]:.0f} s |",
+        f"| CPU time of one | {cpu:.0f} s |",
+        f"| peak memory (resident) | {peak:.0f} MB |",
+        f"| the same file twice, but for times | {'yes' if same_twice else 'NO'} |",
+        f"| the same file after ten kills | {'yes' if same_killed else 'NO'} |",
+        "",
+        f"Kills (SIGKILL, moments drawn with seed {seed}); of the 7 pieces (3 base evaluations, 4 "
+        "runs):",
+        "",
+        "| kill | seconds after start | pieces finished by then |",
+        "|---:|---:|---:|",
+    ]
+    lines += [f"| {n} | {delay:.1f} | {done} |" for n, (delay, done) in enumerate(rows, start=1)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

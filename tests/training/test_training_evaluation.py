@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from audit.training.evaluation import Condition, Outcome, evaluate
+from audit.training.rewards import Score
+
+
+def condition(**changes: Any) -> Condition:
+    settings = {"samples": 4, "temperature": 1.0, "max_tokens": 4, "seed": 5, "batch_size": 160}
+    return Condition(**{**settings, **changes})
+
+
+@pytest.fixture(scope="module")
+def model(task: Any, cache: Path) -> Any:
+    return task.fresh_model(cache)
+
+
+def sample(model: Any, task: Any, cache: Path, scorer: Any = None, **changes: Any) -> Outcome:
+    items = task.partition().holdout
+    tokens = task.tokenizer(cache)
+    return evaluate(model, tokens, items, scorer or task.scorer, condition(**changes))
+
+
+def test_counts_are_by_task_and_add_up_to_the_accuracy(model: Any, task: Any, cache: Path) -> None:
+    outcome = sample(model, task, cache)
+    assert len(outcome.task_ids) == 40 == len(set(outcome.task_ids))
+    assert 0 < sum(outcome.correct) < 160
+    assert outcome.accuracy == sum(outcome.correct) / 160
+    metrics = outcome.metrics()
+    assert metrics["examples"] == 160
+    assert (metrics["accuracy"] * 160).is_integer()
+    assert metrics["generated_tokens"] == sum(outcome.tokens)
+
+
+def test_evaluation_leaves_the_random_state_and_the_mode_alone(
+    model: Any, task: Any, cache: Path
+) -> None:
+    model.train()
+    before = torch.random.get_rng_state()
+    sample(model, task, cache)
+    assert torch.equal(before, torch.random.get_rng_state())
+    assert model.training
+
+
+def test_the_same_seed_gives_the_same_counts_and_another_seed_others(
+    model: Any, task: Any, cache: Path
+) -> None:
+    first, again, other = (sample(model, task, cache, seed=s) for s in (5, 5, 6))
+    assert first == again
+    assert first.correct != other.correct
+
+
+def test_greedy_outcomes_do_not_depend_on_the_batch_size(
+    model: Any, task: Any, cache: Path
+) -> None:
+    outcomes = [
+        sample(model, task, cache, temperature=0.0, samples=1, batch_size=size) for size in (7, 40)
+    ]
+    assert outcomes[0].correct == outcomes[1].correct
+
+
+def test_a_scorer_that_raises_is_counted_as_an_error_and_not_as_right(
+    model: Any, task: Any, cache: Path
+) -> None:
+    calls = itertools.count()
+
+    def scorer(response: str, answer: str) -> Score:
+        if next(calls) % 4 == 0:
+            raise ValueError("cannot read this")
+        return Score(correct=False, parsed=False)
+
+    outcome = sample(model, task, cache, scorer)
+    assert outcome.errored == (1,) * 40
+    assert outcome.unparsed == (3,) * 40
+    assert sum(outcome.correct) == 0
+
+
+def test_a_response_cut_by_the_limit_is_counted_as_truncated(
+    model: Any, task: Any, cache: Path
+) -> None:
+    outcome = sample(model, task, cache, max_tokens=1)
+    # One token can only end a response that says nothing.
+    assert sum(outcome.tokens) == 160
+    assert sum(outcome.truncated) > 150
+
+
+def test_pass_at_k_is_the_share_of_k_subsets_with_a_right_answer() -> None:
+    def outcome(correct: tuple[int, ...]) -> Outcome:
+        zeros = (0,) * len(correct)
+        return Outcome(
+            ("a", "b")[: len(correct)], correct, zeros, zeros, zeros, zeros, condition(), ""
+        )
+
+    for right in range(5):
+        draws = [1] * right + [0] * (4 - right)
+        for k in range(1, 5):
+            subsets = list(itertools.combinations(draws, k))
+            expected = sum(any(s) for s in subsets) / len(subsets)
+            assert outcome((right,)).pass_at(k) == pytest.approx(expected)
+    assert outcome((1, 3)).pass_at(1) == outcome((1, 3)).accuracy
+    with pytest.raises(ValueError, match="between 1 and 4"):
+        outcome((1,)).pass_at(5)
