@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from audit.analysis.verdict import FEWEST_TASKS
 from audit.cli.examples import add_examples
 from audit.cli.figures import plain, signed
+from audit.cli.formats.groups import count
 from audit.cli.formats.json_text import json_text
 from audit.cli.layout import markdown_table, text_table
 from audit.cli.safe import inert, visible
@@ -220,7 +222,7 @@ def _lines(plan: Plan, table: Any) -> Iterator[str]:
         f"training sd {plain(c.seed_sd_treatment)}, seed x task sd {plain(c.seed_task_sd)}, "
         f"answer variance {plain(c.sampling_variance)}, task effect sd {plain(c.task_effect_sd)}"
     )
-    yield f"{plan.tasks} tasks, {plan.samples} answers a task, level {plan.level:g}"
+    yield f"{plan.tasks} tasks, {count(plan.samples, 'answer')} a task, level {plan.level:g}"
     yield ""
     yield f"Smallest effect seen at 80% power, and the power for {signed(plan.effect)}:"
     yield ""
@@ -278,13 +280,13 @@ def _other_ways(plan: Plan) -> Iterator[str]:
         }
         tasks = tasks_needed(plan.effect, samples=plan.samples, **terms)
         answers = samples_needed(plan.effect, tasks=plan.tasks, **terms)
-        ways = [
-            "no number of tasks" if tasks is None else f"{tasks} tasks",
-            f"no number of answers a task at {plan.tasks} tasks"
-            if answers is None
-            else f"{answers} answers a task at {plan.tasks} tasks",
-        ]
-        yield f"with {seeds} seeds an arm: {', or '.join(ways)}"
+        ways = []
+        if tasks is not None:  # fewer get no verdict, whatever their power
+            ways.append(count(max(tasks, FEWEST_TASKS), "task"))
+        if answers is not None:
+            ways.append(f"{count(answers, 'answer')} a task at {plan.tasks} tasks")
+        never = "no number of tasks, nor of answers a task, is enough"
+        yield f"with {seeds} seeds an arm: {', or '.join(ways) or never}"
 
 
 def _document(plan: Plan) -> dict[str, Any]:
