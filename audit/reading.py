@@ -30,7 +30,7 @@ LARGEST_FILE_BYTES = 1 << 30
 
 _ESCAPED = re.compile(rb"\\.")
 _QUOTED = re.compile(rb'"[^"]*"')
-_NO_BRACKETS = bytes(set(range(256)) - set(b'[]{}"'))
+_NO_STRUCTURE = bytes(set(range(256)) - set(b'[]{}:"'))
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _NOT_JSON = (
     (b"PK\x03\x04", "a zip archive, not JSON"),
@@ -123,13 +123,17 @@ def parse(source: Source) -> tuple[Any, tuple[Defect, ...]]:
         ) from None
     scanner = _Scanner()
     try:
-        document = scanner.decode(text)
+        document = scanner.decode(text, object_hook=scanner.count_members)
     except json.JSONDecodeError as error:
         raise _syntax_error(source.name, text, error) from None
     except RecursionError:
         raise _too_deep(source.name) from None
-    if _deeper_than(source.data, DEEPEST):
+    structure = _structure(source.data)
+    if _deeper_than(structure, DEEPEST):
         raise _too_deep(source.name)
+    if structure.count(b":") != scanner.members:  # some key was named again, and its value lost
+        del document
+        document = scanner.decode(text, object_pairs_hook=scanner.marked_object)
     if not scanner.dirty and "\\ud" not in text and "\\uD" not in text:
         return document, ()
     defects: list[Defect] = []
@@ -167,17 +171,17 @@ def _too_deep(name: str) -> InputError:
     return InputError(f"nested deeper than {DEEPEST} levels, which no results file is", path=name)
 
 
-def _deeper_than(data: bytes, limit: int) -> bool:
-    """Whether the containers of valid JSON text nest deeper than ``limit``.
-
-    Only brackets outside strings are kept; then the innermost pairs are taken out, one level of
-    nesting at a time.
-    """
+def _structure(data: bytes) -> bytes:
+    """Return the brackets and colons of valid JSON text, those in strings left out."""
     if b"\\" in data:
         data = _ESCAPED.sub(b"", data)
-    brackets = data.translate(None, _NO_BRACKETS).replace(b'""', b"")
-    if b'"' in brackets:  # a string with brackets in it
-        brackets = _QUOTED.sub(b"", brackets)
+    structure = data.translate(None, _NO_STRUCTURE).replace(b'""', b"")
+    return _QUOTED.sub(b"", structure) if b'"' in structure else structure
+
+
+def _deeper_than(structure: bytes, limit: int) -> bool:
+    """Whether containers nest deeper than ``limit``; the innermost pairs go, a level at a time."""
+    brackets = structure.replace(b":", b"")
     for _ in range(limit):
         if not brackets:
             return False
@@ -200,12 +204,17 @@ class _DuplicateKeys(dict[str, Any]):
 
 
 class _Scanner:
-    """The decoder's hooks; ``dirty`` tells whether any of them took something out."""
+    """The decoder's hooks.
+
+    ``dirty`` tells whether any of them took something out or marked it; ``members`` counts what
+    the objects hold, one a key: fewer than the text has colons where a key stands twice.
+    """
 
     def __init__(self) -> None:
         self.dirty = False
+        self.members = 0
 
-    def decode(self, text: str) -> Any:
+    def decode(self, text: str, **objects: Any) -> Any:
         # Parsing makes no cycles, and the collector walking the growing tree doubles its time.
         collecting = gc.isenabled()
         gc.disable()
@@ -215,7 +224,7 @@ class _Scanner:
                 parse_constant=self._constant,
                 parse_float=self._float,
                 parse_int=self._int,
-                object_pairs_hook=self._object,
+                **objects,
             )
         finally:
             if collecting:
@@ -241,7 +250,11 @@ class _Scanner:
             return int(text)
         return self._take_out("large-integer", text)
 
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def count_members(self, members: dict[str, Any]) -> dict[str, Any]:
+        self.members += len(members)
+        return members
+
+    def marked_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
         if len(members) == len(pairs):
             return members

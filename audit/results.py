@@ -224,10 +224,19 @@ class Results:
         return self.source.sha256
 
     @cached_property
+    def keeps_to_named_keys(self) -> bool:
+        """Whether the document keeps the schema and has no key beyond those it names."""
+        from audit.schema import keeps_to_named_keys
+
+        return keeps_to_named_keys(self.document)
+
+    @cached_property
     def faults(self) -> tuple[SchemaFault, ...]:
         """Where the document breaks the schema, leaving out what ``defects`` names."""
         from audit.schema import schema_faults
 
+        if self.keeps_to_named_keys:
+            return ()
         taken = {defect.pointer for defect in self.defects if defect.kind != "duplicate-key"}
         return tuple(fault for fault in schema_faults(self.document) if fault.pointer not in taken)
 

@@ -126,6 +126,17 @@ def test_sound_json_is_read_as_the_standard_library_reads_it(document: Any) -> N
         assert parse(source(text)) == (json.loads(text), ())
 
 
+@given(st.lists(st.tuples(st.sampled_from([*':"\\{}[],a', '":', "a:b"]), st.text(':"\\{}[]'))))
+def test_a_repeated_key_is_seen_whatever_the_strings_around_it(
+    pairs: list[tuple[str, str]],
+) -> None:
+    members = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in pairs)
+    document, defects = parse(source(f'[{{"b": {{{members}}}}}]'))
+    keys = [key for key, _ in pairs]
+    assert document == [{"b": dict(pairs)}]
+    assert {defect.text for defect in defects} == {key for key in keys if keys.count(key) > 1}
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_document_or_one_line(data: bytes) -> None:
     try:

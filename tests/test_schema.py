@@ -18,7 +18,14 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from audit.pointer import from_parts
-from audit.schema import MOST_FAULTS, SchemaFault, results_schema, schema_faults, unknown_keys
+from audit.schema import (
+    MOST_FAULTS,
+    SchemaFault,
+    keeps_to_named_keys,
+    results_schema,
+    schema_faults,
+    unknown_keys,
+)
 
 HERE = Path(__file__).parent
 SAMPLES = HERE / "data" / "results"
@@ -594,3 +601,26 @@ def test_unknown_keys_are_bounded_in_number() -> None:
 @pytest.mark.parametrize("document", [None, [], 3, {"seed_results": 5}, {"controls": [1]}])
 def test_unknown_keys_of_an_invalid_document_do_not_fail(document: Any) -> None:
     assert unknown_keys(document) == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "kept"),
+    [
+        ((), True),
+        ((("seed_results", 0, "note"), "x"), False),
+        ((("seed_results", 0, "protocol", "own_setting"), 1), True),
+        ((("schema_version",), "2"), False),
+    ],
+)
+def test_one_pass_tells_whether_any_fault_or_unknown_key_is_there(
+    steps: tuple[Any, ...], kept: bool
+) -> None:
+    document = copy.deepcopy(FULL)
+    if steps:
+        path, value = steps
+        place = document
+        for token in path[:-1]:
+            place = place[token]
+        place[path[-1]] = value
+    assert keeps_to_named_keys(document) is kept
+    assert (not schema_faults(document) and not unknown_keys(document)) is kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import chain
 
 from audit.finding import Severity
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
@@ -45,10 +46,12 @@ def _advantage_formula(log: RunLog) -> Iterator[Outcome]:
         if not rewards or len(rewards) != len(advantages):
             continue
         key = rewards, advantages
-        if key not in wrong:  # batches of 0/1 rewards repeat, and equal ones are checked once
-            wrong[key] = list(_wrong(rewards, advantages, size or len(rewards), ddof, epsilon))
-        held += len(rewards) - len(wrong[key])
-        for index, expected in wrong[key]:
+        errors = wrong.get(key)
+        if errors is None:  # batches of 0/1 rewards repeat, and equal ones are checked once
+            errors = list(_wrong(rewards, advantages, size or len(rewards), ddof, epsilon))
+            wrong[key] = errors
+        held += len(rewards) - len(errors)
+        for index, expected in errors:
             pointer = step_pointer(log, place, "advantages", index)
             message = f"not the advantage of reward {rewards[index]!r} in its group"
             yield Found(pointer, message, f"{expected:.9g}", repr(advantages[index]))
@@ -186,12 +189,16 @@ def odd_reward(case: Case) -> Iterator[Outcome]:
         "rewards": [0, 0, 0, 1]
     """
     count, odd = 0, []
-    for arm in case.logs:
-        for log, place, step in arm.steps():
-            rewards = step.get("rewards") or ()
-            count += len(rewards)
-            if not _BINARY.issuperset(rewards):
-                odd += [(log, place, at, r) for at, r in enumerate(rewards) if r not in _BINARY]
+    for log in (log for arm in case.logs for log in arm.runs):
+        batches = [step.get("rewards") or () for step in log.steps]
+        count += sum(map(len, batches))
+        if not _BINARY.issuperset(chain.from_iterable(batches)):
+            odd += [
+                (log, place, at, reward)
+                for place, rewards in enumerate(batches)
+                for at, reward in enumerate(rewards)
+                if reward not in _BINARY
+            ]
     if count < _FEWEST or len(odd) > 1:
         yield Skipped("rewards are not all 0 or 1" if odd else f"fewer than {_FEWEST} rewards")
     elif odd:

@@ -39,7 +39,8 @@ def _bounds_around_one(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     for name, sign in (("lower_mean", 1), ("upper_mean", -1)):
         expected = "at most 1" if sign > 0 else "at least 1"
-        for index, value in _outside(arm, name, sign):
+        limits = (-math.inf, 1 + _MEAN_NOISE) if sign > 0 else (1 - _MEAN_NOISE, math.inf)
+        for index, value in _beyond(arm, name, (0, len(arm.audits)), limits):
             held -= 1
             message = "the bounds do not hold the ratio 1"
             yield Found(arm.pointer(index, name), message, expected, repr(value))
@@ -47,16 +48,14 @@ def _bounds_around_one(arm: ArmLog) -> Iterator[Outcome]:
     yield Held(held) if held else Skipped("no bounds in the log", arm.arm.pointer)
 
 
-def _outside(arm: ArmLog, name: str, sign: int) -> Iterator[tuple[int, float]]:
-    limits = (-math.inf, 1 + _MEAN_NOISE) if sign > 0 else (1 - _MEAN_NOISE, math.inf)
-    return _beyond(arm.column(name), 0, len(arm.audits), *limits)
-
-
 def _beyond(
-    column: list[Any], first: int, end: int, least: float, most: float
+    arm: ArmLog, name: str, span: tuple[int, int], limits: tuple[float, float]
 ) -> Iterator[tuple[int, float]]:
-    """Yield place and value of the entries of a stretch that lie outside two limits."""
-    values = [value for value in column[first:end] if value is not None]
+    """Yield place and value of a column's entries in a span that lie outside two limits."""
+    column, (first, end), (least, most) = arm.column(name), span, limits
+    values = column[first:end]
+    if not arm.complete(name):
+        values = [value for value in values if value is not None]
     if not values or (least <= min(values) and max(values) <= most):
         return
     for index in range(first, end):
@@ -85,18 +84,16 @@ def _bounds_constant(arm: ArmLog) -> Iterator[Outcome]:
     held = 0
     sequences = arm.sequences
     columns = [(name, arm.column(name)) for name in _MEANS]
+    lowers, uppers = (column for _, column in columns)
     first: Update | None = None
     for update in arm.updates:
         if update.place == 0 or first is None:
             first = update
             continue
         if sequences is None and update.end - update.first == first.end - first.first:
-            same = all(
-                column[update.first : update.end] == column[first.first : first.end]
-                for _, column in columns
-            )
+            one, other = slice(first.first, first.end), slice(update.first, update.end)
             held += len(columns) * (update.end - update.first)
-            if same:
+            if lowers[one] == lowers[other] and uppers[one] == uppers[other]:
                 continue
         for name, column in columns:
             for index, before in _matched(update, first, sequences):
@@ -201,7 +198,8 @@ def _fixed_bounds(arm: ArmLog) -> Iterator[Outcome]:
             known = arm.complete(name)
             held += end - first - (0 if known else column[first:end].count(None))
             noise = _MEAN_NOISE * max(1.0, most)
-            for index, value in _beyond(column, first, end, least - noise, most + noise):
+            limits = least - noise, most + noise
+            for index, value in _beyond(arm, name, (first, end), limits):
                 held -= 1
                 expected = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
                 message = "not a bound of the fixed clip"

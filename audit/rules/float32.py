@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
 from array import array
-from collections.abc import Sequence
 
 # A double that is float32 by chance has 29 zero bits. Values of at most 12 bits (0, 0.5, 1/512)
 # are exact in any format and say nothing.
@@ -19,39 +17,18 @@ def to_float32(value: float) -> float:
     return array("f", (value,))[0]
 
 
-def odd_places(values: Sequence[float]) -> list[int] | None:
+def odd_places(values: list[float]) -> list[int] | None:
     """Return the places of the values that are no float32 in a column that otherwise is.
 
     None where the column was not logged in single precision, or says too little.
     """
-    if _all_float32(values):
+    singles = array("f", values).tolist()
+    if singles == values:
         return []
-    pairs = list(zip(values, array("f", values), strict=True))
+    pairs = list(zip(values, singles, strict=True))
     odd = [place for place, (value, nearest) in enumerate(pairs) if value != nearest]
     telling = sum(a == b and not short(a, _TELLING_BITS) for a, b in pairs)
     return odd if telling >= EXACT_PER_ODD * len(odd) else None
-
-
-def _all_float32(values: Sequence[float]) -> bool:
-    """Whether no value has a bit that float32 lacks; False in doubt: beyond 1e33 or below 1e-33.
-
-    A double is eight bytes, here the lowest first: float32 leaves the low 29 bits at zero, and the
-    top byte holds the sign and seven bits of the exponent.
-    """
-    doubles = array("d", values)
-    if sys.byteorder == "big":
-        doubles.byteswap()
-    raw = doubles.tobytes()
-    top = raw[7::8]
-    zeros = top.count(0) + top.count(0x80)
-    return (
-        not any(raw[0::8])
-        and not any(raw[1::8])
-        and not any(raw[2::8])
-        and all(byte % 32 == 0 for byte in set(raw[3::8]))
-        and all(0x39 <= byte & 0x7F <= 0x46 or not byte & 0x7F for byte in set(top))
-        and (not zeros or zeros == doubles.count(0.0))
-    )
 
 
 def short(value: float, bits: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 
 from audit.finding import Severity
 from audit.pointer import join
@@ -33,8 +34,7 @@ def first_loss(case: Case) -> Iterator[Outcome]:
 
 def _first_loss(arm: ArmLog) -> Iterator[Outcome]:
     held, seen = 0, False
-    for update in arm.updates:
-        loss = update.document.get("loss")
+    for update, loss in zip(arm.updates, arm.losses, strict=True):
         if update.place or loss is None or not update.log.mean_loss:
             continue
         advantages = _advantages(arm, update)
@@ -42,7 +42,7 @@ def _first_loss(arm: ArmLog) -> Iterator[Outcome]:
             continue
         seen = True
         expected = -sum(advantages) / len(advantages)
-        if abs(loss - expected) <= _TOKEN_MEAN * max(map(abs, advantages)):
+        if abs(loss - expected) <= _TOKEN_MEAN * max(max(advantages), -min(advantages)):
             held += 1
         else:
             shown = "0 up to float noise" if abs(expected) < _TOKEN_MEAN else f"{expected:.7g}"
@@ -56,13 +56,14 @@ def _first_loss(arm: ArmLog) -> Iterator[Outcome]:
 
 def _advantages(arm: ArmLog, update: Update) -> list[float]:
     """Advantages of the responses in an update; empty where they cannot be told."""
-    every: list[float] = update.step_document.get("advantages") or []
-    if update.end - update.first in (0, len(every)):
+    log, step, _, _, first, end = update  # faster than by name, in a loop this long
+    every: list[float] = log.steps[step].get("advantages") or []
+    if end - first in (0, len(every)):
         return every
     # Below level full the audits may be some of the responses that were trained on.
-    if arm.sequences is None or not update.log.full:
+    if arm.sequences is None or not log.full:
         return []
-    present = arm.sequences[update.first : update.end]
+    present = arm.sequences[first:end]
     known = [number for number in present if number is not None and number < len(every)]
     return [every[number] for number in known] if len(known) == len(present) else []
 
@@ -89,8 +90,7 @@ def loss_lattice(case: Case) -> Iterator[Outcome]:
 def _loss_lattice(arm: ArmLog) -> Iterator[Outcome]:
     found: list[Found] = []
     held = 0
-    for update in arm.updates:
-        loss = update.document.get("loss")
+    for update, loss in zip(arm.updates, arm.losses, strict=True):
         step = _loss_step(arm, update) if loss else None
         if loss is None or step is None:
             continue
@@ -114,20 +114,26 @@ def _loss_lattice(arm: ArmLog) -> Iterator[Outcome]:
 
 def _loss_step(arm: ArmLog, update: Update) -> float | None:
     """Power of two that the loss must be a multiple of; None where nothing follows."""
-    if update.first == update.end or not update.log.mean_loss:
+    log, _, _, _, first, end = update
+    if first == end or not log.mean_loss:
         return None
     advantages = _advantages(arm, update)
     count = len(advantages)
     if not count or count & (count - 1):
         return None
-    ratios = arm.column("max_abs_log_ratio")[update.first : update.end]
+    ratios = arm.column("max_abs_log_ratio")[first:end]
     if not arm.complete("max_abs_log_ratio") and None in ratios:
         return None
-    sizes = [size for size in map(abs, advantages) if size]
     # The margin covers the roundings of the token mean.
-    least = min(sizes, default=0.0) * math.exp(-max(ratios)) * (1 - _TOKEN_MEAN)
+    least = _smallest(tuple(advantages)) * math.exp(-max(ratios)) * (1 - _TOKEN_MEAN)
     # Below 2^-60 nothing is left to check, and subnormal numbers are out of the way.
     return math.ldexp(1.0, math.frexp(least)[1] - 24) / count if least > 2.0**-60 else None
+
+
+@lru_cache(maxsize=1024)  # batches of 0/1 rewards repeat, and so do their advantages
+def _smallest(advantages: tuple[float, ...]) -> float:
+    """Smallest size of the advantages that are not 0; 0 where all are."""
+    return min(filter(None, map(abs, advantages)), default=0.0)
 
 
 RULES = (

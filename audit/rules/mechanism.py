@@ -87,12 +87,9 @@ def _activity(arm: ArmLog) -> _Activity:
 
 def _of_audits(arm: ArmLog) -> _Activity:
     fractions, gated = arm.column("clip_fraction"), arm.column("gated_clip_fraction")
-    later = 0
-    first_later = None
-    for update in arm.updates:
-        if update.place and update.first < update.end:
-            later += update.end - update.first
-            first_later = first_later or update.pointer
+    later = arm.of_first_updates.count(0)
+    told = (update.pointer for update in arm.updates if update.place and update.first < update.end)
+    first_later = next(told, None)
     if arm.known("gated_clip_fraction"):
         pairs = zip(fractions, gated, strict=True)
         fractions = [share if stopped is None else stopped for share, stopped in pairs]

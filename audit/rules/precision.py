@@ -68,11 +68,13 @@ def _single_precision(arm: ArmLog) -> Iterator[Outcome]:
 
 def _float_columns(arm: ArmLog) -> Iterator[tuple[str, list[float], Callable[[int], str]]]:
     """Yield name, values and the pointer of each value, of every column of floats."""
-    audited = [update for update in arm.updates if update.first < update.end]
     for name in ("loss", "gradient_l2_norm"):
-        having = [update for update in audited if name in update.document]
-        pointers = partial(_update_pointer, having, name)
-        yield name, [update.document[name] for update in having], pointers
+        having, values = [], []
+        for update in arm.updates:
+            if name in update.document and update.first < update.end:
+                having.append(update)
+                values.append(update.document[name])
+        yield name, values, partial(_update_pointer, having, name)
     lists = [(log, at, step["advantages"]) for log, at, step in arm.steps() if "advantages" in step]
     flat = [value for _, _, values in lists for value in values]
     yield "advantages", flat, partial(_advantage_pointer, lists)

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, chain, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -135,14 +136,28 @@ class ArmLog:
     def column(self, name: str) -> list[Any]:
         """Return one field of all audits, None where it is absent."""
         if name not in self._columns:
-            try:  # twice as fast, and most logs have every field everywhere
-                column = list(map(itemgetter(name), self.audits))
+            column = self._shared.get(name)
+            if column is not None:
                 self._known[name] = len(column)
-            except KeyError:
+            elif self._shared:
+                column, self._known[name] = [None] * len(self.audits), 0
+            else:
                 column = [audit.get(name) for audit in self.audits]
                 self._known[name] = len(column) - column.count(None)
             self._columns[name] = column
         return self._columns[name]
+
+    @cached_property
+    def _shared(self) -> dict[str, list[Any]]:
+        """Every column, read in one pass, where all audits have the same fields; else empty."""
+        names = tuple(self.audits[0]) if self.audits else ()
+        if len(names) < 2 or set(map(len, self.audits)) != {len(names)}:
+            return {}
+        try:
+            flat = list(chain.from_iterable(map(itemgetter(*names), self.audits)))
+        except KeyError:
+            return {}
+        return {name: flat[place :: len(names)] for place, name in enumerate(names)}
 
     def known(self, name: str) -> int:
         """Return how many audits have the field."""
@@ -154,13 +169,17 @@ class ArmLog:
         return self.known(name) == len(self.audits)
 
     @cached_property
+    def losses(self) -> list[float | None]:
+        """Field ``loss`` of all updates, None where it is absent."""
+        return [update.document.get("loss") for update in self.updates]
+
+    @cached_property
     def of_first_updates(self) -> bytearray:
         """One byte an audit, 1 where it is of the first update of a step."""
-        flags = bytearray(len(self.audits))
-        for update in self.updates:
-            if not update.place:
-                flags[update.first : update.end] = b"\x01" * (update.end - update.first)
-        return flags
+        return bytearray().join(
+            bytes(end - first) if place else b"\x01" * (end - first)
+            for _, _, place, _, first, end in self.updates
+        )
 
     def update_of(self, index: int) -> Update:
         """Return the update that an audit belongs to."""
@@ -241,17 +260,23 @@ def read_logs(results: Results) -> tuple[ArmLog, ...]:
 
 def _arm_log(arm: Arm) -> ArmLog:
     result = ArmLog(arm)
-    updates, audits = result.updates, result.audits
     for run in arm.runs:
-        if not run.training:
-            continue
-        log = RunLog(run)
-        result.runs.append(log)
-        start = len(audits)
-        for index, step in enumerate(log.steps):
-            for place, update in enumerate(step.get("updates") or ()):
-                first = len(audits)
-                audits += update.get("response_audits") or ()
-                updates.append(Update(log, index, place, update, first, len(audits)))
-        result.spans.append((log, start, len(audits)))
+        if run.training:
+            _append(result, RunLog(run))
     return result
+
+
+def _append(result: ArmLog, log: RunLog) -> None:
+    start = len(result.audits)
+    updates = [step.get("updates") or () for step in log.steps]
+    documents = list(chain.from_iterable(updates))
+    audits = [document.get("response_audits") or () for document in documents]
+    counts = list(map(len, updates))
+    steps = chain.from_iterable(map(repeat, range(len(counts)), counts))
+    places = chain.from_iterable(map(range, counts))
+    bounds = list(accumulate(map(len, audits), initial=start))
+    rows = zip(repeat(log), steps, places, documents, bounds, bounds[1:], strict=False)
+    result.runs.append(log)
+    result.updates.extend(map(Update._make, rows))
+    result.audits.extend(chain.from_iterable(audits))
+    result.spans.append((log, start, len(result.audits)))
