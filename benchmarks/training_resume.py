@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,18 @@ def without_times(path: Path) -> Any:
     return document
 
 
+def differences(ours: Any, theirs: Any, place: str = "") -> Iterator[str]:
+    """Yield the places at which two documents differ."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in sorted({*ours, *theirs}):
+            yield from differences(ours.get(key), theirs.get(key), f"{place}/{key}")
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for index, pair in enumerate(zip(ours, theirs, strict=True)):
+            yield from differences(*pair, f"{place}/{index}")
+    elif ours != theirs:
+        yield place
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
@@ -118,7 +131,10 @@ def kill_and_resume(
         process.wait()
         rows.append((delay, len(list(output.with_suffix(".runs").glob("*.json")))))
     finish(start(study, output))
-    return rows, without_times(output) == first
+    different = list(differences(without_times(output), first))
+    for place in different[:20]:
+        print(f"differs: {place}", file=sys.stderr)
+    return rows, not different
 
 
 def table(
