@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("audit.cli.compare", "tell whether a re-run of a study replicated"),
     "plan": ("audit.cli.plan", "seeds, tasks and answers that an effect needs"),
     "import": ("audit.cli.import_", "another tool's output to a results file"),
+    "train": ("audit.cli.train", "arms x seeds with TRL, evaluated per task"),
     "self-check": ("audit.cli.self_check", "measure the verdicts' own error rates here"),
     "rules": ("audit.cli.rules", "list the catalogue of rules"),
     "explain": ("audit.cli.explain", "print one rule's page"),

@@ -8,7 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from audit.cli.examples import add_examples
 from audit.errors import UsageError
+
+EXAMPLES = (
+    "audit train study.toml --dry-run",
+    "audit train study.toml -o results.json --workers 2",
+    "audit train --selftest",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,11 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run on this Dask cluster instead")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    parser.epilog = (
-        "Finished runs are kept in a folder beside the results file (RESULTS.runs); after a crash "
-        "the same command goes on where it stopped. One run across several GPUs: torchrun "
-        "--nproc_per_node N -m audit train study.toml"
+    parser.description = (
+        "Train every arm with every seed, evaluate per task, and write a results file.\n\n"
+        "Finished runs are kept in a folder beside the results file (RESULTS.runs); after a crash\n"
+        "the same command goes on where it stopped. One run across several GPUs:\n"
+        "torchrun --nproc_per_node N -m audit train study.toml"
     )
+    add_examples(parser, EXAMPLES)
 
 
 def main(options: argparse.Namespace) -> int:
