@@ -20,11 +20,12 @@ from audit.importers.columns import (
 )
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
-from audit.importers.metric_names import ACCURACY, is_accuracy, reading_of
+from audit.importers.metric_names import ACCURACY, is_accuracy
 from audit.importers.notes import Notes
 from audit.importers.numbers import on_lattice, whole_cell
 from audit.importers.outcomes import Outcomes
 from audit.importers.scaled import say_unnamed, scaled
+from audit.importers.table_draft import table_draft
 from audit.importers.wide_table import shape
 
 Label = int | str | None  # a seed's number, a run's name, or nothing
@@ -63,20 +64,7 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
         When runs cannot be told apart, an outcome is there twice, or percent is not said.
     """
     notes = Notes()
-    runs: list[DraftRun] = []
-    metrics: set[str] = set()
-    for file in files:
-        reader = _Reader(file, options, notes)
-        runs += reader.runs()
-        metrics |= reader.metrics
-    described = {metric: reading_of(metric) for metric in sorted(metrics)}
-    return Draft(
-        tool=None,
-        version=None,
-        runs=tuple(runs),
-        metrics={metric: known for metric, known in described.items() if known},
-        notes=notes.lines,
-    )
+    return table_draft([_Reader(file, options, notes) for file in files], notes)
 
 
 class _Reader:

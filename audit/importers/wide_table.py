@@ -11,10 +11,11 @@ from audit.errors import ImportRefused
 from audit.importers.columns import chosen_rows, table_of, text
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign, Table
-from audit.importers.metric_names import ACCURACY, is_accuracy, plain, reading_of
+from audit.importers.metric_names import ACCURACY, is_accuracy, plain
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell, spread_note, whole_cell
 from audit.importers.scaled import say_unnamed, scaled
+from audit.importers.table_draft import table_draft
 
 _SEED_COLUMN = re.compile(r"^(seed|s|run|rep|replicate|trial)?[ _\-]?(\d{1,15})$", re.IGNORECASE)
 _LIST_COLUMNS = frozenset({"values", "scores", "per_seed", "seed_scores", "seed_values"})
@@ -97,20 +98,7 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
         When an arm has several rows, whose seed lists cannot be joined.
     """
     notes = Notes()
-    runs: list[DraftRun] = []
-    metrics: set[str] = set()
-    for file in files:
-        reader = _Reader(file, options, notes)
-        runs += reader.runs()
-        metrics |= reader.metrics
-    described = {metric: reading_of(metric) for metric in sorted(metrics)}
-    return Draft(
-        tool=None,
-        version=None,
-        runs=tuple(runs),
-        metrics={metric: known for metric, known in described.items() if known},
-        notes=notes.lines,
-    )
+    return table_draft([_Reader(file, options, notes) for file in files], notes)
 
 
 class _Reader:
