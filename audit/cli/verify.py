@@ -77,7 +77,7 @@ def main(options: argparse.Namespace) -> int:
         own = with_options(policy.for_path(results.name), options)
         return verify(results, options.data, artifacts=options.artifacts, claims=claims, policy=own)
 
-    outcomes = collect(options.paths, check)
+    outcomes = options.outcomes = collect(options.paths, check)  # kept until the process ends
     report_unreadable(outcomes)
     publish(render(options.format, outcomes, style_for(options)), options.output)
     return outcomes.exit_status
