@@ -95,6 +95,7 @@ def main(options: argparse.Namespace) -> int:
         return verify(results, options.data, artifacts=options.artifacts, claims=claims, policy=own)
 
     outcomes = collect(options.paths, partial(read_file, check=check))
+    options.outcomes = outcomes  # kept until the process ends, which need not take them apart
     report_unreadable(outcomes)
     report_unused_waivers(outcomes, policy)
     publish(render(options.format, outcomes, style_for(options)), options.output)

@@ -90,8 +90,10 @@ def loss_lattice(case: Case) -> Iterator[Outcome]:
 def _loss_lattice(arm: ArmLog) -> Iterator[Outcome]:
     found: list[Found] = []
     held = 0
+    ratios, complete = arm.column("max_abs_log_ratio"), arm.complete("max_abs_log_ratio")
     for update, loss in zip(arm.updates, arm.losses, strict=True):
-        step = _loss_step(arm, update) if loss else None
+        sizes = ratios[update.first : update.end]
+        step = _loss_step(arm, update, sizes) if loss and (complete or None not in sizes) else None
         if loss is None or step is None:
             continue
         if (loss / step).is_integer():
@@ -112,17 +114,13 @@ def _loss_lattice(arm: ArmLog) -> Iterator[Outcome]:
         yield Held(held)
 
 
-def _loss_step(arm: ArmLog, update: Update) -> float | None:
+def _loss_step(arm: ArmLog, update: Update, ratios: list[float]) -> float | None:
     """Power of two that the loss must be a multiple of; None where nothing follows."""
-    log, _, _, _, first, end = update
-    if first == end or not log.mean_loss:
+    if not ratios or not update.log.mean_loss:
         return None
     advantages = _advantages(arm, update)
     count = len(advantages)
     if not count or count & (count - 1):
-        return None
-    ratios = arm.column("max_abs_log_ratio")[first:end]
-    if not arm.complete("max_abs_log_ratio") and None in ratios:
         return None
     # The margin covers the roundings of the token mean.
     least = _smallest(tuple(advantages)) * math.exp(-max(ratios)) * (1 - _TOKEN_MEAN)
