@@ -1,4 +1,4 @@
-"""Time and memory of rendering a page with five figures, each run a process of its own.
+"""Time and memory of rendering a page with six figures, each run a process of its own.
 
 The study is the sample results file of the tests, which has data for every figure. Wall and CPU
 seconds are the median of the runs, memory is the largest resident set of any::
@@ -25,8 +25,8 @@ RUNS = 5
 
 # What is measured: the name, the arguments, and how many figures the page must have.
 CASES: list[tuple[str, list[str], int]] = [
-    ("recipe.md.j2, five figures", ["--template", "recipe.md.j2"], 5),
-    ("recipe.html.j2, five figures inline", ["--template", "recipe.html.j2"], 5),
+    ("recipe.md.j2, six figures", ["--template", "recipe.md.j2"], 6),
+    ("recipe.html.j2, six figures inline", ["--template", "recipe.html.j2"], 6),
     ("summary.md.j2, no figure", ["--template", "summary.md.j2"], 0),
 ]
 

@@ -7,6 +7,7 @@ from audit.analysis.claiming import ClaimResult
 from audit.analysis.comparisons import Comparison
 from audit.analysis.floors import Floor, NotMeasured
 from audit.analysis.numbers import Interval
+from audit.analysis.one_seed import Lottery, OneSeedStudy, Tally, lottery
 from audit.analysis.rounds import RoundPair
 from audit.analysis.verdict import Verdict
 
@@ -16,8 +17,12 @@ __all__ = [
     "Comparison",
     "Floor",
     "Interval",
+    "Lottery",
     "NotMeasured",
+    "OneSeedStudy",
     "RoundPair",
+    "Tally",
     "Verdict",
     "analyse",
+    "lottery",
 ]

@@ -239,7 +239,7 @@ def _pins(subject: Subject) -> Row:
     results = subject.results
     checkpoint, dataset = results.block("checkpoint"), results.block("dataset")
     pins = [
-        f"{name} {block[key][:12]}"
+        f"{name} {_short(block[key])}"
         for name, block, key in (
             ("model", checkpoint, "revision"),
             ("data", dataset, "source_revision"),
@@ -253,6 +253,11 @@ def _pins(subject: Subject) -> Row:
     if seeds:
         pins.append(f"seeds {', '.join(str(seed) for seed in seeds)}")
     return source, "; ".join(pins) or f"{NOT_CHECKED}: nothing is pinned"
+
+
+def _short(revision: str) -> str:
+    """Shorten a hash; a revision in words stays whole."""
+    return revision[:12] if set(revision) <= set("0123456789abcdef") else revision
 
 
 def versions(results: Results) -> dict[str, str]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from audit.analysis import Analysis, Comparison, Floor, Interval, NotMeasured
+from audit.analysis import (
+    Analysis,
+    Comparison,
+    Floor,
+    Interval,
+    Lottery,
+    NotMeasured,
+    lottery,
+)
 from audit.analysis.claiming import needed_text
 from audit.analysis.design import Design
 from audit.claims import BASE
@@ -64,6 +72,9 @@ class Delta:
         What it would take to see the delta, in words; empty where nothing can be said.
     unpaired : tuple of str
         Runs without a partner at their seed, and why.
+    lottery : Lottery or None
+        What each pair of single runs would have reported; None below three runs an arm, against
+        the untrained model and without outcomes per task.
     """
 
     arm: str
@@ -96,6 +107,7 @@ class Delta:
     sees: str
     needs: str
     unpaired: tuple[str, ...]
+    lottery: Lottery | None
 
     @property
     def seeds_text(self) -> str:
@@ -186,6 +198,7 @@ def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
         sees=readings.sees(comparison),
         needs=_needs(comparison),
         unpaired=tuple(f"{u.arm} {u.run}: {u.reason}" for u in beside.unpaired),
+        lottery=lottery(comparison),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 
+from audit.analysis import Lottery, OneSeedStudy, Tally
 from audit.pages import markdown, numbers
 from audit.pages.arms import Arm, RunScore, SeedRow
 from audit.pages.checks import Check
@@ -22,6 +23,9 @@ RECORDS: tuple[type, ...] = (
     RunScore,
     SeedRow,
     Delta,
+    Lottery,
+    OneSeedStudy,
+    Tally,
     Claim,
     Noise,
     Round,

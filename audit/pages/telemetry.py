@@ -73,7 +73,7 @@ def curves(results: Results) -> tuple[Curve, ...]:
         _curve(arm.name, run)
         for arm in results.arms
         for run in arm.runs
-        if run.training and all(step.get("rewards") for step in run.training)
+        if run.training and all(_reward(step) is not None for step in run.training)
     )
 
 
@@ -108,7 +108,7 @@ def _curve(arm: str, run: Run) -> Curve:
         arm=arm,
         run=run.label,
         steps=tuple(step.get("step") or n for n, step in enumerate(training, 1)),
-        rewards=tuple(sum(s["rewards"]) / len(s["rewards"]) for s in training),
+        rewards=tuple(_reward(step) or 0.0 for step in training),
         clipped=tuple(_clipped(step) for step in training),
         zero_groups=tuple(_zero_groups(run)),
     )
@@ -120,7 +120,24 @@ def _audits(step: Mapping[str, Any]) -> Iterable[tuple[int, Mapping[str, Any]]]:
             yield update.get("inner_update") or number, audit
 
 
+def _reward(step: Mapping[str, Any]) -> float | None:
+    """Return a step's mean reward: of its responses, else as the trainer logged it."""
+    rewards = step.get("rewards")
+    if rewards:
+        return float(sum(rewards) / len(rewards))
+    logged = [(update.get("metrics") or {}).get("reward") for update in step.get("updates") or ()]
+    return next((value for value in logged if isinstance(value, int | float)), None)
+
+
 def _clipped(step: Mapping[str, Any]) -> float | None:
+    shares = [
+        (update.get("metrics") or {}).get("audit/clip_fraction")
+        for number, update in enumerate(step.get("updates") or (), 1)
+        if (update.get("inner_update") or number) > 1
+    ]
+    whole = [float(share) for share in shares if isinstance(share, int | float)]
+    if whole and len(whole) == len(shares):  # of all tokens; audits may be of some responses
+        return sum(whole) / len(whole)
     late = [audit.get("clip_fraction") for inner, audit in _audits(step) if inner > 1]
     known = [value for value in late if value is not None]
     return sum(known) / len(known) if known else None
@@ -133,14 +150,18 @@ def _zero_groups(run: Run) -> Iterable[float | None]:
     steps is the number rejected before the later one.
     """
     group = (run.telemetry.get("responses_per_group")) or None
+    drawn = run.telemetry.get("groups_per_step") or None
     before = -1
     for step in run.training:
-        row, rewards = step.get("training_row"), step["rewards"]
+        row, rewards = step.get("training_row"), step.get("rewards") or ()
+        counted = step.get("zero_advantage_groups")
         if row is not None:
             attempted = row - before
             before = row
             yield (attempted - 1) / attempted if attempted > 0 else None
-        elif group and len(rewards) % group == 0:
+        elif drawn and counted is not None and counted <= drawn:
+            yield counted / drawn
+        elif group and rewards and len(rewards) % group == 0:
             groups = [rewards[i : i + group] for i in range(0, len(rewards), group)]
             yield sum(len(set(g)) == 1 for g in groups) / len(groups)
         else:

@@ -148,9 +148,11 @@ def _zero_share(arm: ArmLog) -> tuple[int, int] | None:
 def _zero_of_run(log: RunLog) -> tuple[int, int] | None:
     sampling = log.run.sampling
     recorded = sampling.get("zero_advantage_groups", sampling.get("zero_advantage_groups_retained"))
-    trained = len(log.steps) * log.groups
-    drawn = (sampling.get("tasks_attempted") if log.rejects else None) or trained
-    if recorded is not None and recorded <= drawn:
+    # A log that leaves out steps does not hold all the groups that were counted.
+    trained = len(log.steps) * log.groups if log.full else 0
+    outside = log.rejects or not log.full
+    drawn = (sampling.get("tasks_attempted") if outside else None) or trained
+    if recorded is not None and drawn and recorded <= drawn:
         return int(recorded), int(drawn)
     flat = [
         step.get("zero_advantage_groups", flat_groups(step.get("rewards"), log.group_size))

@@ -100,7 +100,7 @@ def test_a_hostile_page_runs_no_script_and_asks_for_nothing(tmp_path: Path) -> N
         assert server.paths == []
     assert "<title>ran" not in seen
     assert "<h2>References</h2>" in seen
-    assert seen.count("<figure>") == 5
+    assert seen.count("<figure>") == 6
 
 
 def hash_of(text: str) -> int:

@@ -106,16 +106,41 @@ def test_a_description_tells_the_numbers(full: tuple[Figure, ...]) -> None:
     assert "mean reward: chi-clip 0.542" in told["training"]
     assert "training seeds 0.000 [0.000, 0.072]" in told["variance"]
     assert "80% from" in told["power"]
+    assert "seed 17 " in told["lottery"]
+    assert "All 3 v 3 runs" in told["lottery"]
+
+
+def test_a_log_that_leaves_out_responses_still_has_its_curves() -> None:
+    """The trainer's own means stand in for the rewards and audits that were not kept."""
+    from audit.pages.telemetry import curves
+
+    document = json.loads(
+        resource("reports/addition-adaptive-clip/results.json").read_text(encoding="utf-8")
+    )
+    run = document["seed_results"][0]
+    (curve,) = [
+        c for c in curves(from_document(document)) if (c.arm, c.run) == (run["method"], "1")
+    ]
+    first, fourth = run["training"][:2]
+    assert "rewards" not in fourth
+    assert curve.steps[:2] == (1, 4)
+    assert curve.rewards[0] == sum(first["rewards"]) / 128
+    assert curve.rewards[1] == fourth["updates"][0]["metrics"]["reward"]
+    assert curve.clipped[1] == fourth["updates"][1]["metrics"]["audit/clip_fraction"]
+    assert curve.zero_groups[1] == fourth["zero_advantage_groups"] / 16
 
 
 LEFT_OUT = {
     "adaptive-clip": {
         "seeds": "one training run",
+        "lottery": "three training runs an arm",
         "training": "no rewards were logged",
         "variance": "two training runs an arm",
         "power": "two training runs an arm",
     },
-    "gppo-framework": {},
+    "gppo-framework": {"lottery": "outcomes per task"},
+    "addition-adaptive-clip": {},
+    "addition-seed-lottery": {},
 }
 
 

@@ -181,7 +181,7 @@ def test_figures_of_hostile_names_are_well_formed(prose: Recipe, text: str) -> N
     from xml.etree import ElementTree
 
     study = gathered(made_hostile(lambda field: f"{field} {text}"), prose, figures=True)
-    assert len(study.figures.drawn) == 5
+    assert len(study.figures.drawn) == 6
     for figure in study.figures.drawn:
         root = ElementTree.fromstring(figure.svg)
         assert not [

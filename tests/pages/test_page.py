@@ -1,4 +1,4 @@
-"""The pages of the two committed studies, what they must show, and ``--check``."""
+"""The pages of the committed studies, what they must show, and ``--check``."""
 
 from __future__ import annotations
 
@@ -85,6 +85,38 @@ def test_the_gppo_page_shows(gppo: str, shown: str) -> None:
     assert shown in gppo
 
 
+LOTTERY = [
+    "-0.007 [-0.041, +0.028], flat: inconclusive, underpowered",
+    """said "won" for 1, "lost" for 3 and "flat" for 6 of the 10 pairs of runs at one seed""",
+    "and for 12, 24 and 64 of all 100 pairs of one run an arm",
+    "| 5 | -0.073 | [-0.106, -0.041] | lost |",
+    "| 7 | +0.096 | [0.059, 0.132] | won |",
+    "| 10 | +0.011 | [-0.028, +0.049] | flat |",
+    "excluded zero in 36% of them",
+    "adaptive-clip 2173 of 16000 (14%)",
+    "the clip acted in 999 of 1,000 such updates and in 999 of 1,000",
+    "data shuffle seed 0;",
+    "10 of 10 seeds start alike in both arms",
+]
+
+
+@pytest.mark.parametrize("template", ["recipe.md.j2", "recipe.html.j2"])
+def test_the_lottery_page_tells_what_each_seed_would_have_reported(template: str) -> None:
+    made = render(Job((str(REPORTS / "addition-seed-lottery" / "results.json"),), template))
+    assert made.warnings == ()
+    if template == "recipe.md.j2":
+        assert [part for part in LOTTERY if part not in made.text] == []
+    else:
+        assert "<h3>One seed each</h3>" in made.text
+        assert "and for 12, 24 and 64 of all 100 pairs of one run an arm" in made.text
+        row = "<td>7</td><td>+0.096</td><td>[0.059, 0.132]</td><td>won</td>"
+        assert row in made.text
+
+
+def test_a_study_of_one_score_a_run_has_no_section_of_single_seeds(gppo: str) -> None:
+    assert "### One seed each" not in gppo
+
+
 def test_a_page_has_its_sections_in_order(adaptive: str, gppo: str) -> None:
     for page in (adaptive, gppo):
         assert re.findall(r"^## (.*)$", page, flags=re.MULTILINE) == SECTIONS
@@ -119,7 +151,7 @@ def test_every_figure_of_a_page_lies_beside_it_and_is_described(gppo: str) -> No
 
 def test_a_figure_without_data_is_left_out_and_the_page_says_why(adaptive: str) -> None:
     assert adaptive.count("![") == 1
-    assert adaptive.count('No figure "') == 4
+    assert adaptive.count('No figure "') == 5
     assert "no rewards were logged by step" in adaptive
 
 
@@ -139,7 +171,7 @@ def test_the_committed_pages_are_fresh(capsys: pytest.CaptureFixture[str]) -> No
         ("no page", "there is no such page"),
         ("crlf", "differs in line endings"),
         ("prose", "+* \\*Another"),
-        ("fleet", "-2 studies, all of them gains"),
+        ("fleet", "-4 studies, all of them gains"),
     ],
 )
 def test_what_was_edited_by_hand_is_caught(
@@ -172,7 +204,7 @@ def test_what_was_edited_by_hand_is_caught(
     else:
         words = fleet.read_text(encoding="utf-8")
         fleet.write_text(
-            words.replace("2 studies, each judged by the same rule", "2 studies, all of them gains")
+            words.replace("4 studies, each judged by the same rule", "4 studies, all of them gains")
         )
     checked = reports if spoil == "fleet" else study
     assert main(["render", "--check", str(checked), "-j", "1"]) == 1

@@ -106,6 +106,21 @@ def test_flat_groups_are_counted_from_rewards_where_they_are_kept() -> None:
     assert only(document, "MECH002").actual == "100% in chi-clip"
 
 
+def test_groups_of_steps_that_were_not_logged_are_counted_too() -> None:
+    """A sparse log holds two of the twelve steps; sampling counts the groups of all of them."""
+    runs = [f"/seed_results/{run}" for run in range(3)]
+    sparse: dict[str, object] = {}
+    for run in runs:
+        sparse |= {
+            f"{run}/telemetry/level": "sparse",
+            f"{run}/sampling/tasks_attempted": 24,
+            f"{run}/sampling/zero_advantage_groups": 3,
+        }
+    assert places(patched(full(), sparse), "MECH002") == set()
+    flat = {f"{run}/sampling/zero_advantage_groups": 13 for run in runs}
+    assert only(patched(full(), sparse | flat), "MECH002").actual == "54% in chi-clip"
+
+
 def test_a_clip_out_of_reach_is_a_warning_and_a_false_statement_an_error() -> None:
     pointer = "/seed_results/0/telemetry/clip_reachable"
     moved = only(patched(full(), {pointer: False}), "MECH003")

@@ -24,6 +24,10 @@ _PANELS: tuple[tuple[str, Callable[[Curve], tuple[float | None, ...]]], ...] = (
 )
 
 
+# With more runs their lines are a thicket: they turn faint, and the mean of each arm is drawn.
+_MOST_RUNS = 8
+
+
 def draw(variables: Variables) -> Drawing | str:
     """Draw the figure, or say why there is none."""
     found = curves(variables.source)
@@ -41,7 +45,8 @@ def draw(variables: Variables) -> Drawing | str:
         _panel(axes, title, series, found, arms)
     panels[-1].set_xlabel("step")
     _whole_steps(panels[-1], found)
-    _legend(figure, arms)
+    told = "mean of the runs" if len(found) > _MOST_RUNS else "a line a run"
+    _legend(figure, [f"{canvas.short(arm)}, {told}" for arm in arms])
     without = f" Not logged: {', '.join(missing)}." if missing else ""
     return Drawing(figure, _words(found, arms, shown) + without)
 
@@ -55,6 +60,7 @@ def _panel(
 ) -> None:
     # Arms often log the very same figures; shifted a little, both lines are seen.
     few = max(len(curve.steps) for curve in found) <= 30
+    many = len(found) > _MOST_RUNS
     for curve in found:
         place = arms.index(curve.arm) % 5
         shift = 0.05 * (arms.index(curve.arm) - (len(arms) - 1) / 2) if few else 0.0
@@ -63,15 +69,37 @@ def _panel(
             [step + shift for step, _ in pairs],
             [value for _, value in pairs],
             color=canvas.ARM_COLOURS[place],
-            linestyle=canvas.ARM_DASHES[place],
-            marker=canvas.ARM_MARKERS[place] if few else None,
+            linestyle="-" if many else canvas.ARM_DASHES[place],
+            marker=canvas.ARM_MARKERS[place] if few and not many else None,
             markersize=4.5,
-            linewidth=1.2,
-            alpha=0.85,
+            linewidth=0.7 if many else 1.2,
+            alpha=0.3 if many else 0.85,
+        )
+    for number, arm in enumerate(arms if many else ()):
+        means = _means([curve for curve in found if curve.arm == arm], series)
+        axes.plot(
+            list(means),
+            list(means.values()),
+            color=canvas.ARM_COLOURS[number % 5],
+            linestyle=canvas.ARM_DASHES[number % 5],
+            marker=canvas.ARM_MARKERS[number % 5] if few else None,
+            markersize=4.5,
         )
     axes.set_title(title)
     axes.margins(y=0.12)
     axes.grid(axis="y")
+
+
+def _means(
+    found: list[Curve], series: Callable[[Curve], tuple[float | None, ...]]
+) -> dict[int, float]:
+    """Return the mean over an arm's runs at each step that any of them logged."""
+    by_step: dict[int, list[float]] = {}
+    for curve in found:
+        for step, value in zip(curve.steps, series(curve), strict=True):
+            if value is not None:
+                by_step.setdefault(step, []).append(value)
+    return {step: sum(by_step[step]) / len(by_step[step]) for step in sorted(by_step)}
 
 
 def _whole_steps(axes: Axes, found: tuple[Curve, ...]) -> None:
@@ -81,7 +109,7 @@ def _whole_steps(axes: Axes, found: tuple[Curve, ...]) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=min(10, last), integer=True))
 
 
-def _legend(figure: Figure, arms: list[str]) -> None:
+def _legend(figure: Figure, labels: list[str]) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
@@ -92,11 +120,11 @@ def _legend(figure: Figure, arms: list[str]) -> None:
             linestyle=canvas.ARM_DASHES[n % 5],
             marker=canvas.ARM_MARKERS[n % 5],
             markersize=4.5,
-            label=canvas.short(arm) + ", a line a run",
+            label=label,
         )
-        for n, arm in enumerate(arms)
+        for n, label in enumerate(labels)
     ]
-    canvas.legend(figure, handles, min(3, len(arms)))
+    canvas.legend(figure, handles, min(3, len(labels)))
 
 
 def _words(
