@@ -8,7 +8,6 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from audit.training.arms import changed_fields
-from audit.training.environment import code_commit
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
@@ -18,7 +17,10 @@ Run = dict[str, Any]
 
 
 def results_document(
-    bench: Bench, base: list[dict[str, Any]], runs: dict[str, list[Run]]
+    bench: Bench,
+    base: list[dict[str, Any]],
+    runs: dict[str, list[Run]],
+    commit: str | None = None,
 ) -> dict[str, Any]:
     """Build the results file.
 
@@ -28,6 +30,8 @@ def results_document(
         Evaluations of the untrained base.
     runs : dict
         Runs by arm name, in the order of the study's seeds.
+    commit : str, optional
+        The commit of the code that made all of them.
     """
     study = bench.study
     top = study.method
@@ -69,7 +73,7 @@ def results_document(
         },
         "provenance": {
             "dataset_fingerprint": fingerprint(bench.partition.dataset),
-            **({"code_commit": commit} if (commit := code_commit()) else {}),
+            **({"code_commit": commit} if commit else {}),
             "study_sha256": study.source_sha256,
         },
         **({"verified": dict(study.verified)} if study.verified else {}),

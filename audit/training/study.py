@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from audit.errors import UsageError
 from audit.training.arms import check_arms, task_of, trust_region
 from audit.training.document import results_document, to_text
+from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, executor_for
 from audit.training.ledger import Ledger, fingerprint_of, write_whole
 from audit.training.run import (
@@ -57,8 +58,6 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
 
 def pieces(bench: Bench) -> list[Piece]:
     """Everything the study consists of: base evaluations first, then runs, seed by seed."""
-    from audit.training.environment import package_versions
-
     study = bench.study
     shared = {
         "packages": package_versions(),
@@ -91,10 +90,12 @@ def pieces(bench: Bench) -> list[Piece]:
 
 
 def carry_out(bench: Bench, piece: Piece, progress: Progress = silent) -> dict[str, Any]:
-    """Make one piece, in whatever process this is."""
+    """Make one piece, in whatever process this is, and note the commit it was made at."""
     if piece.arm is None:
-        return evaluate_base(bench, piece.number, progress) if is_main_process() else {}
-    return run(bench, piece.arm, piece.number, progress)
+        record = evaluate_base(bench, piece.number, progress) if is_main_process() else {}
+    else:
+        record = run(bench, piece.arm, piece.number, progress)
+    return {**record, "code_commit": code_commit()}
 
 
 def run_study(
@@ -166,6 +167,9 @@ def _make(
 
 
 def _document(bench: Bench, wanted: list[Piece], kept: dict[str, Any]) -> dict[str, Any]:
-    base = [kept[p.name] for p in wanted if p.arm is None]
-    runs = {arm.name: [kept[p.name] for p in wanted if p.arm == arm] for arm in bench.study.arms}
-    return results_document(bench, base, runs)
+    # A file whose pieces were made at several commits is of none of them.
+    commits = {kept[p.name].get("code_commit") for p in wanted}
+    made = {name: {k: v for k, v in r.items() if k != "code_commit"} for name, r in kept.items()}
+    base = [made[p.name] for p in wanted if p.arm is None]
+    runs = {arm.name: [made[p.name] for p in wanted if p.arm == arm] for arm in bench.study.arms}
+    return results_document(bench, base, runs, commits.pop() if len(commits) == 1 else None)

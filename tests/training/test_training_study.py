@@ -251,6 +251,21 @@ def test_a_finished_run_of_other_settings_is_made_again(study_path: Any, tmp_pat
     assert before.items() <= {p.name: p.fingerprint for p in pieces(more)}.items()
 
 
+def test_pieces_of_two_commits_make_a_file_of_none(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.training import study as module
+
+    output = tmp_path / "results.json"
+    for commit, seeds, stated in (("a" * 40, "[1]", "a" * 40), ("b" * 40, "[1, 2]", None)):
+        monkeypatch.setattr(module, "code_commit", lambda commit=commit: commit)
+        study = study_path(("seeds = [1, 2]", f"seeds = {seeds}"))
+        assert audit_train(str(study), "-o", str(output)) == 0
+        document = json.loads(output.read_text())
+        assert document["provenance"].get("code_commit") == stated
+        assert "code_commit" not in document["seed_results"][0]
+
+
 def test_a_damaged_piece_is_named_and_not_passed_over(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ledger.put("a", "f", {"x": 1})
