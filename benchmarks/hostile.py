@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import audit
+from audit.cli.formats import FORMATS, Style, render
+from audit.cli.outcomes import FileOutcome, Outcomes
 from audit.errors import AuditError
 from audit.reading import Source
 from audit.results import from_source
@@ -110,10 +112,13 @@ def inputs(count: int, seed: int) -> Iterator[tuple[str, bytes]]:
             yield "bytes", mutated(texts[at], rng)
 
 
-def judge(data: bytes) -> str:
+def judge(data: bytes, formats: tuple[str, ...] = ("text",)) -> str:
     """Return how verifying these bytes ends: ``status 0/1/3`` or ``one line`` (status 2)."""
     try:
         report = audit.verify(from_source(Source("hostile.json", data, "")))
+        outcome = FileOutcome("hostile.json", report, None, report.exit_status)
+        for name in formats:
+            render(name, Outcomes((outcome,)), Style())
     except AuditError as error:
         lines = len(str(error).splitlines())
         return "one line (status 2)" if lines == 1 else f"REFUSED IN {lines} LINES"
@@ -132,7 +137,7 @@ def main() -> None:
     for number, (kind, data) in enumerate(inputs(options.inputs, options.seed)):
         start = time.perf_counter()
         try:
-            outcome = judge(data)
+            outcome = judge(data, tuple(FORMATS) if number % 20 < 2 else ("text",))
         except BaseException as error:
             outcome = f"RAISED {type(error).__name__}"
             if isinstance(error, KeyboardInterrupt):
@@ -165,6 +170,8 @@ def report(
         "# Hostile input study",
         "",
         f"Command: `python benchmarks/hostile.py --inputs {options.inputs} --seed {options.seed}`.",
+        "",
+        "Every input is verified and printed as text, one in ten in all six formats.",
         "",
         "| inputs changed in | outcome | count |",
         "|---|---|---|",
