@@ -112,7 +112,7 @@ def inputs(count: int, seed: int) -> Iterator[tuple[str, bytes]]:
             yield "bytes", mutated(texts[at], rng)
 
 
-def judge(data: bytes, formats: tuple[str, ...] = ("text",)) -> str:
+def judge(data: bytes, formats: tuple[str, ...] = ()) -> str:
     """Return how verifying these bytes ends: ``status 0/1/3`` or ``one line`` (status 2)."""
     try:
         report = audit.verify(from_source(Source("hostile.json", data, "")))
@@ -137,7 +137,7 @@ def main() -> None:
     for number, (kind, data) in enumerate(inputs(options.inputs, options.seed)):
         start = time.perf_counter()
         try:
-            outcome = judge(data, tuple(FORMATS) if number % 20 < 2 else ("text",))
+            outcome = judge(data, tuple(FORMATS) if number % 50 < 2 else ())
         except BaseException as error:
             outcome = f"RAISED {type(error).__name__}"
             if isinstance(error, KeyboardInterrupt):
@@ -171,7 +171,7 @@ def report(
         "",
         f"Command: `python benchmarks/hostile.py --inputs {options.inputs} --seed {options.seed}`.",
         "",
-        "Every input is verified and printed as text, one in ten in all six formats.",
+        "Every input is verified; one in twenty-five is printed in all six formats too.",
         "",
         "| inputs changed in | outcome | count |",
         "|---|---|---|",
