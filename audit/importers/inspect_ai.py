@@ -62,6 +62,8 @@ def _whole_log(content: Any, path: str) -> dict[str, Any]:
     log = content.document("header.json" if finished else "_journal/start.json")
     if not isinstance(log, dict):
         raise InputError("its header is no JSON object", path=path)
+    if not sniff(log, path):
+        raise InputError("its header names no task and model under eval", path=path)
     members = [n for n in content.names if n.startswith("samples/") and n.endswith(".json")]
     log = {"status": "started"} | log | {"samples": [content.document(n) for n in members]}
     if "reductions.json" in content.names:

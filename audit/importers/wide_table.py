@@ -25,6 +25,8 @@ _SUMMARIES = re.compile(
     r"^(mean|avg|average|median|std|sd|stdev|se|sem|stderr|var|variance|min|max|iqr|n|n_seeds"
     r"|seeds|ci|ci_.*|low|high|lower|upper|n_samples|n_examples|examples|epoch|step|steps)$"
 )
+# What pandas calls, written and read back, the index of a frame.
+_ROW_NUMBERS = re.compile(r"^(Unnamed: \d+|index)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ def shape(table: Table, options: Options) -> _Shape | None:
         return _Shape("seed-columns", arm, seeds)
     seed = [column for column in table.columns if plain(column) in _SEED_NAMES]
     rest = tuple(c for c in table.columns if c not in seed and not _SUMMARIES.match(plain(c)))
+    rest = tuple(c for c in rest if not _ROW_NUMBERS.match(c))
     if len(seed) == 1 and not arm and len(rest) > 1 and _numeric(table, rest):
         return _Shape("arm-columns", None, (seed[0], *rest))
     return None

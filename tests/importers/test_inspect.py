@@ -153,3 +153,14 @@ def test_the_size_of_an_archive_is_looked_at_before_it_is_unpacked(
     monkeypatch.setattr("audit.importers.foreign.LARGEST_FILE_BYTES", 100)
     with pytest.raises(InputError, match="unpacks to more than"):
         read_foreign(str(archived(tmp_path / "log.eval", SUCCESS, zipfile.ZIP_DEFLATED)))
+
+
+@pytest.mark.parametrize("header", [{}, {"eval": None}, {"eval": {"task": "x"}}])
+def test_an_archive_whose_header_names_no_model_is_unreadable(
+    header: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps(header))
+    with pytest.raises(InputError, match="names no task and model"):
+        bring(path)
