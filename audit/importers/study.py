@@ -398,6 +398,8 @@ def _metrics(
     """
     names = {block["metric"] for run in runs for block in _blocks(run.draft.document)}
     names |= {name for run in runs for name in run.draft.document.get("method_metrics", {})}
+    if options.higher_is_better is False and names - _COUNTS == {ACCURACY}:
+        raise UsageError("--lower-is-better: the only metric is accuracy, of which more is better")
     found: dict[str, dict[str, Any]] = {}
     known = {name: reading for draft in drafts for name, reading in draft.metrics.items()}
     for name in sorted(names - _COUNTS):

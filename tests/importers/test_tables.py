@@ -333,3 +333,31 @@ def test_pass_at_10_of_one_sample_a_task_is_refused(tmp_path: Path) -> None:
         bring(made(tmp_path, text))
     estimates = text.replace(",t,0,1\n", ",t,0,0.25\n")
     assert runs(bring(made(tmp_path, estimates))[0])[0]["evaluation"]["scores"] == [0.25]
+
+
+def test_a_list_of_seeds_beside_a_list_of_scores_labels_it(tmp_path: Path) -> None:
+    path = made(tmp_path, 'arm,seeds,values\na,"5,3","0.5,0.6"\n')
+    document, notes = bring(path)
+    assert [(r["seed"], r["method_metrics"]["accuracy"]) for r in runs(document)] == [
+        (3, 0.6),
+        (5, 0.5),
+    ]
+    assert "arm a: its scores are labelled by seeds, in order" in notes
+
+
+@pytest.mark.parametrize("seeds", ["3", "1,2", "x,y,z"])
+def test_what_is_no_seed_for_every_score_labels_none(seeds: str, tmp_path: Path) -> None:
+    path = made(tmp_path, f'arm,seeds,values\na,"{seeds}","0.5,0.6,0.7"\n')
+    assert [run["seed"] for run in runs(bring(path)[0])] == [None] * 3
+
+
+def test_a_list_that_names_a_seed_twice_is_refused(tmp_path: Path) -> None:
+    text = 'arm,seeds,values\na,"0,0,1","0.764,0.7708,0.7664"\n'
+    with pytest.raises(ImportRefused, match="arm a: seeds names a seed twice, 0,0,1"):
+        bring(made(tmp_path, text))
+
+
+def test_more_accuracy_is_better_whatever_is_said(tmp_path: Path) -> None:
+    path = made(tmp_path, "arm,seed,accuracy\na,1,0.5\n")
+    with pytest.raises(UsageError, match="--lower-is-better"):
+        bring(path, higher_is_better=False)
