@@ -153,6 +153,9 @@ class _Log:
             for name in names:
                 outcomes = found.setdefault(name, Outcomes(self.path, f"{self.task}, {name}"))
                 self._add(outcomes, sample, _value(scores, name))
+        for name, outcomes in found.items():
+            if not outcomes and outcomes.lost:
+                self.notes.missing(f"{self.task}, {name}", outcomes.lost)
         return {name: outcomes for name, outcomes in found.items() if outcomes}
 
     def _scorers(self) -> list[str]:

@@ -164,3 +164,11 @@ def test_an_archive_whose_header_names_no_model_is_unreadable(
         archive.writestr("header.json", json.dumps(header))
     with pytest.raises(InputError, match="names no task and model"):
         bring(path)
+
+
+def test_scores_that_are_all_text_are_counted_before_the_printed_ones_serve(
+    tmp_path: Path,
+) -> None:
+    samples = [sample(task, 1, "N/A") for task in ("a", "b")]
+    _, notes = bring(written(tmp_path, samples=samples))
+    assert "2 missing values in sums, match" in notes
