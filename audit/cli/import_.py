@@ -16,7 +16,7 @@ from audit.importers import IMPORTERS, fitting, importer
 from audit.importers.columns import ROLES
 from audit.importers.draft import Options
 from audit.importers.every_eval_ever import write
-from audit.importers.foreign import Foreign, read_foreign
+from audit.importers.foreign import Foreign, Table, read_foreign
 from audit.importers.sniff import other_kind
 from audit.importers.study import Layout, Placed, assemble
 from audit.results import load
@@ -173,6 +173,8 @@ def _placed(options: argparse.Namespace) -> Iterator[Placed]:
 def _importer_of(file: Foreign, named: str) -> str:
     found = fitting(file.content, file.name)
     if named == "auto":
+        if found is None and isinstance(file.content, Table):
+            return "long-table"  # which says what columns it misses
         if found is None:
             what = other_kind(file.content)
             looks = "" if what is None else f": it looks like {what}"

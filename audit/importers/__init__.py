@@ -25,7 +25,7 @@ from audit.importers import (
     wide_table,
 )
 from audit.importers.draft import Draft, Options
-from audit.importers.foreign import Foreign, from_source
+from audit.importers.foreign import Foreign, Table, from_source
 from audit.reading import Source
 
 
@@ -129,13 +129,17 @@ def describe_source(source: Source) -> str | None:
     """Return what bytes that are no JSON look like, or None where they are of no known kind."""
     from audit.importers.sniff import other_text
 
+    what = other_text(source)
     try:
-        found = fitting(from_source(source).content, source.name)
+        content = from_source(source).content
     except AuditError:
-        found = None
+        return what
+    found = fitting(content, source.name)
     if found is not None:
         return f"{found.what}{_advice(found.name, source.name)}"
-    return other_text(source)
+    if what is not None and isinstance(content, Table):
+        return f"{what}; `audit import long-table {source.name} --column value=NAME` may read it"
+    return what
 
 
 def _advice(kind: str, name: str) -> str:

@@ -62,6 +62,8 @@ def _whole_log(content: Any, path: str) -> dict[str, Any]:
     log = content.document("header.json" if finished else "_journal/start.json")
     if not isinstance(log, dict):
         raise InputError("its header is no JSON object", path=path)
+    if not sniff(log, path):
+        raise InputError("its header names no task and model under eval", path=path)
     members = [n for n in content.names if n.startswith("samples/") and n.endswith(".json")]
     log = {"status": "started"} | log | {"samples": [content.document(n) for n in members]}
     if "reductions.json" in content.names:
@@ -151,6 +153,9 @@ class _Log:
             for name in names:
                 outcomes = found.setdefault(name, Outcomes(self.path, f"{self.task}, {name}"))
                 self._add(outcomes, sample, _value(scores, name))
+        for name, outcomes in found.items():
+            if not outcomes and outcomes.lost:
+                self.notes.missing(f"{self.task}, {name}", outcomes.lost)
         return {name: outcomes for name, outcomes in found.items() if outcomes}
 
     def _scorers(self) -> list[str]:

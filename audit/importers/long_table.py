@@ -20,7 +20,11 @@ from audit.importers.columns import (
 )
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
-from audit.importers.metric_names import ACCURACY, is_accuracy
+from audit.importers.metric_names import (
+    ACCURACY,
+    is_accuracy,
+    refuse_impossible_pass_at_k,
+)
 from audit.importers.notes import Notes
 from audit.importers.numbers import on_lattice, whole_cell
 from audit.importers.outcomes import Outcomes
@@ -93,9 +97,15 @@ class _Reader:
                 self._add(row)
         if not self.groups:
             raise ImportRefused("no row of the metric and benchmark asked for", path=self.file.name)
+        if not any(any(g.outcomes.values()) or g.scores for g in self.groups.values()):
+            column = self.roles["value"]
+            raise ImportRefused(f"{column} holds no finite number", path=self.file.name)
         self._say_unlabelled()
         for arm, label in sorted(self.groups, key=_order):
             document = self._document(self.groups[arm, label])
+            if not document:
+                self.notes.say(f"{_what(arm, label)} has no finite value and is left out")
+                continue
             if isinstance(label, str):
                 document = {"run_id": label} | document
             yield DraftRun(document, arm or None, label if isinstance(label, int) else None)
@@ -117,6 +127,10 @@ class _Reader:
         if metric is None:
             say_unnamed(self.file.name, self.notes)
         arm, label = self._cell(row, "arm"), self._label(row)
+        if "arm" in self.roles and not arm:
+            raise ImportRefused(f"a row has no {self.roles['arm']}", path=self.file.name)
+        if "seed" in self.roles and not isinstance(label, int):
+            self.notes.missing(f"{self.file.name}, {self.roles['seed']} (no whole number)")
         place = f"{self.roles['value']} of {_what(arm, label)}"
         value = scaled(row.get(self.roles["value"]), metric, self.options, self.file.name, place)
         key = (self._cell(row, "benchmark"), metric or ACCURACY)
@@ -172,6 +186,9 @@ class _Reader:
             )
 
     def _document(self, group: _Group) -> dict[str, Any]:
+        for (_, metric), outcomes in group.outcomes.items():
+            if "sample" in self.roles and outcomes.binary:
+                refuse_impossible_pass_at_k(metric, outcomes.samples, self.file.name)
         single = len({benchmark for benchmark, _ in {*group.outcomes, *group.scores}}) == 1
         blocks = [
             group.outcomes[key].block(key[0] or None, key[1], self.notes)

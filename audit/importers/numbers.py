@@ -17,6 +17,7 @@ from audit.reading import LARGEST_INTEGER
 LATTICE_TOLERANCE = 1e-9
 # Larger figures are no measurement, and their sum would overflow.
 LARGEST_MAGNITUDE = 1e300
+_LARGEST = Decimal(LARGEST_MAGNITUDE)
 
 
 def number(value: Any) -> float | None:
@@ -62,7 +63,8 @@ def cell(text: Any) -> tuple[Decimal | None, bool]:
         value = Decimal(written.rstrip("%").strip()) if "_" not in written else Decimal("nan")
     except InvalidOperation:
         return None, False
-    usable = value.is_finite() and abs(value) <= Decimal(LARGEST_MAGNITUDE)
+    # Comparing is exact; abs() would round to the context and overflow on "1e9999999".
+    usable = value.is_finite() and -_LARGEST <= value <= _LARGEST
     return (value, percent) if usable else (None, False)
 
 

@@ -160,12 +160,15 @@ def _reader(name: str) -> Any:
 
 
 def _refuse_same_bytes(placed: Sequence[Placed]) -> None:
-    seen: dict[str, str] = {}
+    seen: dict[str, Placed] = {}
     for entry in placed:
-        source = entry.file.source
-        other = seen.setdefault(source.sha256, source.name)
-        if other != source.name:
-            raise ImportRefused(f"the same bytes as {other}", path=source.name)
+        other = seen.setdefault(entry.file.source.sha256, entry)
+        if other is entry:
+            continue
+        if other.file.name != entry.file.name:
+            raise ImportRefused(f"the same bytes as {other.file.name}", path=entry.file.name)
+        arms = f", under {other.arm} and {entry.arm}" if other.arm != entry.arm else ""
+        raise ImportRefused(f"given twice{arms}", path=entry.file.name)
 
 
 def _groups(placed: Sequence[Placed], layout: Layout) -> list[tuple[list[Placed], int | None]]:
@@ -205,6 +208,8 @@ def _joined(runs: Iterable[_Run]) -> list[_Run]:
     waiting: list[_Run] = []
     for run in runs:
         if not run.draft.evaluated:
+            if "telemetry" not in run.draft.document:
+                raise ImportRefused(f"{_label(run)}: no finite value in it")
             waiting.append(run)
             continue
         index = next((i for i, other in enumerate(joined) if _same_run(run, other)), None)
@@ -215,7 +220,7 @@ def _joined(runs: Iterable[_Run]) -> list[_Run]:
     for log in waiting:
         mine = [i for i, run in enumerate(joined) if run.arm == log.arm and run.seed == log.seed]
         if len(mine) != 1:
-            label = log.arm if log.seed is None else f"{log.arm}, seed {log.seed}"
+            label = _label(log)
             raise ImportRefused(
                 f"{label}: a training log without an evaluation is no result; give the "
                 "evaluation's file of the same arm and seed beside it"
@@ -224,6 +229,10 @@ def _joined(runs: Iterable[_Run]) -> list[_Run]:
             )
         joined[mine[0]] = _with(joined[mine[0]], log)
     return joined
+
+
+def _label(run: _Run) -> str:
+    return run.arm if run.seed is None else f"{run.arm}, seed {run.seed}"
 
 
 def _same_run(run: _Run, other: _Run) -> bool:
@@ -253,7 +262,7 @@ def _with(run: _Run, more: _Run) -> _Run:
     ImportRefused
         When both say the same thing.
     """
-    label = run.arm if run.seed is None else f"{run.arm}, seed {run.seed}"
+    label = _label(run)
     twice = _places(run) & _places(more)
     plain = {"method_metrics", "training"} & set(run.draft.document) & set(more.draft.document)
     clash = set(run.draft.document.get("method_metrics", {})) & set(
@@ -297,7 +306,7 @@ def _refuse_other_questions(runs: Sequence[_Run]) -> None:
     """Refuse runs in which one task id stands for different questions."""
     seen: dict[tuple[str, str], tuple[str, str]] = {}
     for run in runs:
-        label = run.arm if run.seed is None else f"{run.arm}, seed {run.seed}"
+        label = _label(run)
         for task, digest in run.draft.tasks.items():
             other, where = seen.setdefault(task, (digest, label))
             if other != digest:
@@ -324,6 +333,8 @@ def _arms(
     for name in (*layout.controls, *layout.base, *([layout.method] if layout.method else [])):
         if name not in known:
             raise UsageError(f"no arm {name!r}; there are {', '.join(known)}")
+    if layout.method in (*layout.controls, *layout.base):
+        raise UsageError(f"{layout.method} is the top arm by --method: no control or base as well")
     untrained = {*layout.base, *_called_base(runs, layout, notes)}
     base = [run for run in runs if run.draft.base or run.arm in untrained]
     trained: dict[str, list[_Run]] = {}
@@ -387,6 +398,8 @@ def _metrics(
     """
     names = {block["metric"] for run in runs for block in _blocks(run.draft.document)}
     names |= {name for run in runs for name in run.draft.document.get("method_metrics", {})}
+    if options.higher_is_better is False and names - _COUNTS == {ACCURACY}:
+        raise UsageError("--lower-is-better: the only metric is accuracy, of which more is better")
     found: dict[str, dict[str, Any]] = {}
     known = {name: reading for draft in drafts for name, reading in draft.metrics.items()}
     for name in sorted(names - _COUNTS):

@@ -20,11 +20,14 @@ from audit.importers.table_draft import table_draft
 _SEED_COLUMN = re.compile(r"^(seed|s|run|rep|replicate|trial)?[ _\-]?(\d{1,15})$", re.IGNORECASE)
 _LIST_COLUMNS = frozenset({"values", "scores", "per_seed", "seed_scores", "seed_values"})
 _ARM_COLUMNS = ("arm", "method", "algorithm", "algo", "recipe", "condition", "variant", "model")
+_SEED_LISTS = frozenset({"seeds", "train_seeds", "training_seeds"})
 _SEED_NAMES = frozenset({"seed", "train_seed", "training_seed"})
 _SUMMARIES = re.compile(
     r"^(mean|avg|average|median|std|sd|stdev|se|sem|stderr|var|variance|min|max|iqr|n|n_seeds"
     r"|seeds|ci|ci_.*|low|high|lower|upper|n_samples|n_examples|examples|epoch|step|steps)$"
 )
+# What pandas calls, written and read back, the index of a frame.
+_ROW_NUMBERS = re.compile(r"^(Unnamed: \d+|index)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ def shape(table: Table, options: Options) -> _Shape | None:
         return _Shape("seed-columns", arm, seeds)
     seed = [column for column in table.columns if plain(column) in _SEED_NAMES]
     rest = tuple(c for c in table.columns if c not in seed and not _SUMMARIES.match(plain(c)))
+    rest = tuple(c for c in rest if not _ROW_NUMBERS.match(c))
     if len(seed) == 1 and not arm and len(rest) > 1 and _numeric(table, rest):
         return _Shape("arm-columns", None, (seed[0], *rest))
     return None
@@ -173,8 +177,7 @@ class _Reader:
         metric = self._metric(row)
         if self.shape.kind == "lists":
             cells = _entries(row.get(self.shape.columns[0]))
-            labels: list[int | str | None] = [None] * len(cells)
-            self.notes.say(f"arm {arm}: a list of {len(cells)}, which gives no seed numbers")
+            labels = self._listed_seeds(arm, row, len(cells))
         else:
             cells = [row.get(column) for column in self.shape.columns]
             labels = [_label(column) for column in self.shape.columns]
@@ -187,6 +190,28 @@ class _Reader:
             scores.append(score)
             yield self._run(arm, label, score, metric, row)
         self._say_summaries(arm, row, scores)
+
+    def _listed_seeds(self, arm: str, row: dict[str, Any], count: int) -> list[int | str | None]:
+        """Return the seeds a list beside the scores names, or none for each.
+
+        Raises
+        ------
+        ImportRefused
+            When the list names a seed twice.
+        """
+        for column in self.table.columns:
+            seeds = [whole_cell(entry) for entry in _entries(row.get(column))]
+            if plain(column) not in _SEED_LISTS or len(seeds) != count or None in seeds:
+                continue
+            if len(set(seeds)) < count:
+                raise ImportRefused(
+                    f"arm {arm}: {column} names a seed twice, {text(row.get(column))}",
+                    path=self.file.name,
+                )
+            self.notes.say(f"arm {arm}: its scores are labelled by {column}, in order")
+            return list(seeds)
+        self.notes.say(f"arm {arm}: a list of {count}, which gives no seed numbers")
+        return [None] * count
 
     def _say_summaries(self, arm: str, row: dict[str, Any], scores: list[float]) -> None:
         printed = {plain(column): cell(row.get(column))[0] for column in self.table.columns}

@@ -68,6 +68,10 @@ BYTES = {
     ),
     "parquet": (b"PAR1\x15\x04", "a Parquet file, not JSON"),
     "gzip": (b"\x1f\x8b\x08\0", "a gzip archive, not JSON"),
+    "table without a value": (
+        b"arm,seed,loss\na,1,2.5\n",
+        "it looks like a table in CSV; `audit import long-table",
+    ),
     "utf-16": ('{"schema_version": 2}'.encode("utf-16"), "text in UTF-16"),
     "latin-1": (b'{"schema_version": 2, "method": "caf\xe9"}', "not UTF-8"),
     "deep": (b'{"schema_version":' + b"[" * 5000 + b"]" * 5000 + b"}", "nested deeper than"),

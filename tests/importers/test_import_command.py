@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,38 @@ def test_each_failure_has_its_status_and_one_line(
     assert (found, out) == (status, "")
     assert err.count("\n") == 1
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        ([], 1, "no value column: --column value=NAME of arm, seed, loss"),
+        (["--column", "value=loss"], 0, ""),
+    ],
+)
+def test_a_table_is_told_which_column_it_misses(
+    options: list[str],
+    status: int,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("arm,seed,loss\na,1,2.5\nb,1,2.75\n", encoding="utf-8")
+    found, _, err = imported(capsys, "auto", path, *options)
+    assert found == status
+    assert message in err
+
+
+def test_an_archive_of_something_else_is_called_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x.txt", "x")
+    status, _, err = imported(capsys, "auto", path)
+    assert status == 2
+    assert "it looks like a zip archive" in err
 
 
 def test_a_file_is_written_whole_or_not_at_all(

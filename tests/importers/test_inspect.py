@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -153,3 +154,40 @@ def test_the_size_of_an_archive_is_looked_at_before_it_is_unpacked(
     monkeypatch.setattr("audit.importers.foreign.LARGEST_FILE_BYTES", 100)
     with pytest.raises(InputError, match="unpacks to more than"):
         read_foreign(str(archived(tmp_path / "log.eval", SUCCESS, zipfile.ZIP_DEFLATED)))
+
+
+@pytest.mark.parametrize("header", [{}, {"eval": None}, {"eval": {"task": "x"}}])
+def test_an_archive_whose_header_names_no_model_is_unreadable(
+    header: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps(header))
+    with pytest.raises(InputError, match="names no task and model"):
+        bring(path)
+
+
+def test_scores_that_are_all_text_are_counted_before_the_printed_ones_serve(
+    tmp_path: Path,
+) -> None:
+    samples = [sample(task, 1, "N/A") for task in ("a", "b")]
+    _, notes = bring(written(tmp_path, samples=samples))
+    assert "2 missing values in sums, match" in notes
+
+
+def test_a_member_larger_than_it_says_is_not_unpacked_whole(tmp_path: Path) -> None:
+    size = 64 << 20
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", b" " * size)
+    path = tmp_path / "lie.eval"
+    announced = size.to_bytes(4, "little")
+    path.write_bytes(data.getvalue().replace(announced, (100).to_bytes(4, "little")))
+    content = read_foreign(str(path)).content
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="cannot be unpacked"):
+            content.document("header.json")
+        assert tracemalloc.get_traced_memory()[1] < size / 4
+    finally:
+        tracemalloc.stop()

@@ -9,6 +9,7 @@ import pytest
 from bringing import bring
 
 from audit.analysis import Analysis, Floor, analyse
+from audit.cli.main import main
 from audit.errors import ImportRefused
 from audit.importers.study import Layout
 from audit.results import from_document
@@ -48,6 +49,22 @@ def test_three_gains_over_a_fixed_control_have_a_wide_interval(tmp_path: Path) -
     assert paired is not None
     assert (paired.low, paired.high) == pytest.approx((0.047, 0.742), abs=5e-4)
     assert min(pair.delta for pair in compared.description.pairs) < 0.30
+
+
+def test_the_mean_of_the_gains_is_printed_with_its_interval_and_the_smallest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "scores.csv"
+    rows = "1,0.1,0.654\n2,0.1,0.435\n3,0.1,0.394\n"
+    path.write_text("seed,control,recipe\n" + rows, encoding="utf-8")
+    study = tmp_path / "results.json"
+    command = ["import", "auto", str(path), "--control", "control", "-o", str(study)]
+    assert main(command) == 0
+    capsys.readouterr()
+    assert main(["verify", str(study)]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "per seed 1 +0.554 2 +0.335 3 +0.294" in text
+    assert "paired by seed +0.394 [0.047, 0.742] by Student's t" in text
 
 
 def test_printed_scores_are_judged_where_the_evaluation_has_no_outcomes(tmp_path: Path) -> None:

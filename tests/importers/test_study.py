@@ -125,3 +125,21 @@ def test_where_every_file_came_from_is_recorded(tmp_path: Path) -> None:
     ]
     assert block["notes"] == list(notes)
     assert json.loads(json.dumps(document)) == document
+
+
+def test_one_path_under_two_arms_is_refused(tmp_path: Path) -> None:
+    path = long_table(tmp_path, "x.csv", "seed,accuracy\n1,0.5\n")
+    with pytest.raises(ImportRefused, match="given twice, under a and b"):
+        bring([("a", path), ("b", path)], format="long-table")
+    with pytest.raises(ImportRefused, match=r"given twice$"):
+        bring([("a", path), ("a", path)], format="long-table")
+
+
+def test_the_top_arm_is_not_its_own_control(tmp_path: Path) -> None:
+    path = long_table(tmp_path, "x.csv", TWO_ARMS)
+    for layout in (
+        Layout(method="new", controls=("new",)),
+        Layout(method="new", base=("new",)),
+    ):
+        with pytest.raises(UsageError, match="new is the top arm by --method"):
+            bring(path, layout=layout)

@@ -282,3 +282,82 @@ def test_a_standard_error_is_never_a_score(tmp_path: Path) -> None:
     assert scores(document) == [0.5]
     with pytest.raises(ImportRefused, match="acc_stderr is a standard error"):
         bring(path, format="long-table", columns={"value": "acc_stderr"})
+
+
+def test_a_number_beyond_any_float_is_missing(tmp_path: Path) -> None:
+    text = "arm,seed,accuracy\na,1e300000000,0.5\na,2,1e300000000\na,3,0.25\n"
+    document, notes = bring(made(tmp_path, text))
+    assert [run["seed"] for run in runs(document)] == [3, None]
+    assert scores(document) == [0.25, 0.5]
+    assert any("1 missing value in" in note and "accuracy" in note for note in notes)
+
+
+def test_seeds_that_are_no_whole_numbers_are_counted(tmp_path: Path) -> None:
+    path = made(tmp_path, "arm,seed,accuracy\na,first,0.5\na,second,0.25\na,3,0.5\n")
+    document, notes = bring(path)
+    assert [run["seed"] for run in runs(document)] == [3, None, None]
+    assert f"2 missing values in {path}, seed (no whole number)" in notes
+
+
+@pytest.mark.parametrize("index", ["", "Unnamed: 0", "index"])
+def test_row_numbers_that_pandas_wrote_are_no_arm(index: str, tmp_path: Path) -> None:
+    text = f"{index},seed,old,new\n0,1,0.4,0.5\n1,2,0.3,0.6\n"
+    document, _ = bring(made(tmp_path, text), layout=Layout(controls=("old",)))
+    assert (document["method"], list(document["controls"])) == ("new", ["old"])
+    document, _ = bring(made(tmp_path, f"{index},seed,acc\n0,1,0.5\n1,2,0.6\n"))
+    assert scores(document) == [0.5, 0.6]
+
+
+def test_a_row_without_its_arm_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ImportRefused, match="a row has no method"):
+        bring(made(tmp_path, "method,seed,accuracy\na,1,0.5\n,2,0.25\n"))
+
+
+@pytest.mark.parametrize("rows", ["a,1,t,N/A\nb,1,t,1\n", "b,1,t,1\na,1,t,\na,1,u,[]\n"])
+def test_a_run_without_any_number_is_left_out_aloud(rows: str, tmp_path: Path) -> None:
+    document, notes = bring(made(tmp_path, "arm,seed,task,value\n" + rows))
+    assert (document["method"], len(runs(document))) == ("b", 1)
+    assert "arm a, seed 1 has no finite value and is left out" in notes
+
+
+def test_a_table_without_any_number_is_refused(tmp_path: Path) -> None:
+    for text in ("arm,seed,task,value\na,1,t,N/A\n", "arm,seed,accuracy\na,1,NaN\n"):
+        with pytest.raises(ImportRefused, match="holds no finite number"):
+            bring(made(tmp_path, text))
+
+
+def test_pass_at_10_of_one_sample_a_task_is_refused(tmp_path: Path) -> None:
+    rows = [f"a,{seed},pass@10,t,0,1\n" for seed in (1, 2)]
+    text = "arm,seed,metric,task,sample,value\n" + "".join(rows)
+    with pytest.raises(ImportRefused, match="pass@10 needs at least 10 samples a problem"):
+        bring(made(tmp_path, text))
+    estimates = text.replace(",t,0,1\n", ",t,0,0.25\n")
+    assert runs(bring(made(tmp_path, estimates))[0])[0]["evaluation"]["scores"] == [0.25]
+
+
+def test_a_list_of_seeds_beside_a_list_of_scores_labels_it(tmp_path: Path) -> None:
+    path = made(tmp_path, 'arm,seeds,values\na,"5,3","0.5,0.6"\n')
+    document, notes = bring(path)
+    assert [(r["seed"], r["method_metrics"]["accuracy"]) for r in runs(document)] == [
+        (3, 0.6),
+        (5, 0.5),
+    ]
+    assert "arm a: its scores are labelled by seeds, in order" in notes
+
+
+@pytest.mark.parametrize("seeds", ["3", "1,2", "x,y,z"])
+def test_what_is_no_seed_for_every_score_labels_none(seeds: str, tmp_path: Path) -> None:
+    path = made(tmp_path, f'arm,seeds,values\na,"{seeds}","0.5,0.6,0.7"\n')
+    assert [run["seed"] for run in runs(bring(path)[0])] == [None] * 3
+
+
+def test_a_list_that_names_a_seed_twice_is_refused(tmp_path: Path) -> None:
+    text = 'arm,seeds,values\na,"0,0,1","0.764,0.7708,0.7664"\n'
+    with pytest.raises(ImportRefused, match="arm a: seeds names a seed twice, 0,0,1"):
+        bring(made(tmp_path, text))
+
+
+def test_more_accuracy_is_better_whatever_is_said(tmp_path: Path) -> None:
+    path = made(tmp_path, "arm,seed,accuracy\na,1,0.5\n")
+    with pytest.raises(UsageError, match="--lower-is-better"):
+        bring(path, higher_is_better=False)

@@ -205,3 +205,12 @@ def test_differences_over_seeds_are_kept_with_the_means_they_are_of(tmp_path: Pa
             "verdict": "flat",
         }
     ]
+
+
+def test_a_list_of_seeds_that_names_one_twice_is_refused(tmp_path: Path) -> None:
+    content = json.loads((FOLDER / "labelled_list.json").read_text(encoding="utf-8"))
+    checks = content["checks"] | {"train_seeds": [0, 0, 1]}
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(content | {"checks": checks}), encoding="utf-8")
+    with pytest.raises(ImportRefused, match="seed 0 is there twice"):
+        bring(path)

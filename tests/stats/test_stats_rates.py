@@ -85,3 +85,9 @@ def test_a_proportion_needs_trials() -> None:
 def test_unseen_collapses_may_still_be_frequent(seeds: int, bound: float) -> None:
     assert unseen_collapse_bound(seeds) == pytest.approx(bound, abs=0.005)
     assert (1 - unseen_collapse_bound(seeds)) ** seeds == pytest.approx(0.05)
+
+
+def test_no_success_in_25_still_leaves_a_rate_of_13_percent() -> None:
+    result = wilson(0, 25)
+    assert result.low == 0
+    assert result.high == pytest.approx(0.133, abs=5e-4)

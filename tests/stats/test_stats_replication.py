@@ -109,3 +109,9 @@ def test_a_p_value_is_a_probability(p_value: float) -> None:
         holm([0.5, p_value])
     with pytest.raises(InsufficientData):
         holm([])
+
+
+def test_holm_keeps_two_of_five_where_four_are_below_5_percent() -> None:
+    result = holm([0.001, 0.008, 0.039, 0.041, 0.9])
+    assert result.adjusted == pytest.approx((0.005, 0.032, 0.117, 0.117, 0.9))
+    assert result.rejected == (True, True, False, False, False)
