@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from audit.errors import InputError
 from audit.pointer import join
@@ -27,6 +27,8 @@ from audit.pointer import join
 LARGEST_INTEGER = 2**53
 DEEPEST = 200
 LARGEST_FILE_BYTES = 1 << 30
+# One piece holds any file of the usual size, without asking for a gigabyte first.
+_PIECE_BYTES = 1 << 26
 
 _ESCAPED = re.compile(rb"\\.")
 _QUOTED = re.compile(rb'"[^"]*"')
@@ -83,10 +85,10 @@ def read_source(path: str | Path) -> Source:
     try:
         if name == "-":
             name = "<stdin>"
-            data = sys.stdin.buffer.read(LARGEST_FILE_BYTES + 1)
+            data = _bounded(sys.stdin.buffer)
         else:
             with Path(path).open("rb") as file:
-                data = file.read(LARGEST_FILE_BYTES + 1)
+                data = _bounded(file)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=name) from None
     except ValueError as error:  # an embedded null byte in the name
@@ -94,6 +96,16 @@ def read_source(path: str | Path) -> Source:
     if len(data) > LARGEST_FILE_BYTES:
         raise InputError("larger than 1 GiB, the most that is read", path=name)
     return Source(name, data, hashlib.sha256(data).hexdigest())
+
+
+def _bounded(file: BinaryIO) -> bytes:
+    """Read to the end or just beyond the limit, a piece at a time: a pipe has no known size."""
+    pieces = []
+    left = LARGEST_FILE_BYTES + 1
+    while left > 0 and (piece := file.read(min(left, _PIECE_BYTES))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
 
 
 def parse(source: Source) -> tuple[Any, tuple[Defect, ...]]:
