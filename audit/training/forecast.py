@@ -29,7 +29,7 @@ def forecast(bench: Bench, ledger: Ledger) -> Iterator[str]:
     )
     for arm in study.arms:
         yield f"  arm {arm.name} ({arm.role}): {arm.clip} clip"
-    yield f"  arms differ in: {', '.join(changed_fields(study))}"
+    yield f"  arms differ in: {', '.join(changed_fields(study)) or 'nothing'}"
     yield (
         f"  {training.rounds} rounds of {training.prompts_per_round} x {training.group_size} "
         f"responses, {training.updates} updates a run"
