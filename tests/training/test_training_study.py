@@ -505,6 +505,19 @@ def test_a_dry_run_trains_nothing_that_is_kept(
     assert not list(output.with_suffix(".runs").glob("*seed*"))
 
 
+def test_a_dry_run_whose_short_run_fails_says_so(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.training import run as module
+
+    def fail(self: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(module._Run, "_train", fail)
+    with pytest.raises(UsageError, match="for timing failed: OSError: disk full"):
+        audit_train(str(study_path()), "--dry-run")
+
+
 def test_the_selftest_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit_train("--selftest") == 0
     said = capsys.readouterr().out
