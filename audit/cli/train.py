@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -67,7 +68,7 @@ def main(options: argparse.Namespace) -> int:
     from audit.training.study_file import read_study
 
     study = read_study(options.study)
-    output = Path(options.output or Path(options.study).with_name("results.json"))
+    output = _output(options)
     ledger = Ledger(output.with_suffix(".runs"))
     bench = prepare(study, options.study, ledger)
     if options.dry_run:
@@ -77,6 +78,26 @@ def main(options: argparse.Namespace) -> int:
             print(line)
         return 0
     return _run(options, bench, ledger, output)
+
+
+def _output(options: argparse.Namespace) -> Path:
+    """Return the results file to write, refused before hours are spent on it."""
+    study = Path(options.study)
+    output = Path(options.output or study.with_name("results.json"))
+    if output.is_dir():
+        raise UsageError("is a folder; name a file for the results", path=str(output))
+    if output.suffix == ".runs":
+        raise UsageError("is the name of the folder of finished runs", path=str(output))
+    if output.resolve() == study.resolve():
+        raise UsageError("the results file would replace the study file", path=str(output))
+    runs = output.with_suffix(".runs")
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot be made: {error.strerror or error}", path=str(runs)) from error
+    if not (os.access(output.parent, os.W_OK) and os.access(runs, os.W_OK)):
+        raise UsageError("its folder cannot be written to", path=str(output))
+    return output
 
 
 def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from audit.errors import InputError
+from audit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from audit.training.study_file import Arm, Evaluating, Study, TaskSettings, Training
@@ -78,14 +78,17 @@ def task_of(settings: TaskSettings, path: str) -> Task:
     Raises
     ------
     InputError
-        For settings the task does not know.
+        For settings the task does not know, or cannot work with.
     """
     from audit.training.study_file import read_record
     from audit.training.tasks.addition import Addition
     from audit.training.tasks.gsm8k import Gsm8k
 
     kind = {"addition": Addition, "gsm8k": Gsm8k}[settings.name]
-    task: Task = read_record(kind, dict(settings.settings), "task", path)
+    try:
+        task: Task = read_record(kind, dict(settings.settings), "task", path)
+    except UsageError as error:
+        raise InputError(f"task.{error.message}", path=path) from error
     return task
 
 
@@ -100,7 +103,18 @@ def changed_fields(study: Study) -> list[str]:
     return sorted(name for name in top if any(top[name] != other[name] for other in others))
 
 
-def check_arms(study: Study) -> None:
-    """Refuse a study of one arm, which compares nothing."""
+def check_arms(study: Study, path: str) -> None:
+    """Refuse a study of one arm, which compares nothing, and an arm that makes no region.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the arm.
+    """
     if len(study.arms) < 2:
-        raise InputError("arms: a study compares at least two arms")
+        raise InputError("arms: a study compares at least two arms", path=path)
+    for arm in study.arms:
+        try:
+            trust_region(arm)
+        except UsageError as error:
+            raise InputError(f"arms.{arm.name}: {error.message}", path=path) from error

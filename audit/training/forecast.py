@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from audit.errors import UsageError
 from audit.training.arms import changed_fields
 from audit.training.guards import clip_reachable
 
@@ -29,7 +30,7 @@ def forecast(bench: Bench, ledger: Ledger) -> Iterator[str]:
     )
     for arm in study.arms:
         yield f"  arm {arm.name} ({arm.role}): {arm.clip} clip"
-    yield f"  arms differ in: {', '.join(changed_fields(study))}"
+    yield f"  arms differ in: {', '.join(changed_fields(study)) or 'nothing'}"
     yield (
         f"  {training.rounds} rounds of {training.prompts_per_round} x {training.group_size} "
         f"responses, {training.updates} updates a run"
@@ -75,7 +76,13 @@ def _schedule(bench: Bench, ledger: Ledger) -> Iterator[str]:
 
 
 def _probe(bench: Bench) -> float:
-    """Minutes that a run takes, from a short one whose first round is not counted."""
+    """Minutes that a run takes, from a short one whose first round is not counted.
+
+    Raises
+    ------
+    UsageError
+        When the short run fails or diverges, as the study's would.
+    """
     from audit.training.run import run
 
     study = bench.study
@@ -90,6 +97,8 @@ def _probe(bench: Bench) -> float:
     short = replace(training, rounds=training.accumulation * _PROBE_ROUNDS)
     probe: Any = replace(bench, study=replace(study, training=short))
     record = run(probe, arm, seed, tick)
+    if record["status"] != "finished":
+        raise UsageError(f"the short run for timing {record['status']}: {record['failure']}")
     steady = len(clock) // 2  # the first updates pay for warming up
     each = (clock[-1] - clock[steady]) / max(1, len(clock) - 1 - steady) / 60
     fixed: float = record["cost"]["minutes"] - each * short.updates

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit.errors import InputError
+from audit.errors import InputError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,22 @@ def fingerprint_of(settings: Any) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that no reader, and no crash, ever sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a text file so that no reader, and no crash, ever sees half of it.
+
+    Raises
+    ------
+    UsageError
+        Where the file cannot be written.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        _write(path, part, text)
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror or error}", path=str(path)) from error
+
+
+def _write(path: Path, part: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:
             file.write(text)

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import UsageError
-from audit.training.arms import check_arms, task_of, trust_region
+from audit.errors import InputError, UsageError
+from audit.training.arms import check_arms, task_of
 from audit.training.document import results_document, to_text
 from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, executor_for
@@ -45,13 +45,24 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
     AuditError
         When the study cannot be carried out as written.
     """
-    check_arms(study)
-    for arm in study.arms:
-        trust_region(arm)
+    check_arms(study, path)
+    training = study.training
+    if training.beta and not training.lora_rank and study.task.name == "addition":
+        raise InputError(
+            "training.beta: the addition task keeps no reference model; use 0, or a lora_rank",
+            path=path,
+        )
     task = task_of(study.task, path)
     partition = task.partition()
     if not partition.train or not partition.holdout:
-        raise UsageError("no training or no holdout tasks are left", path=path)
+        raise InputError("no training or no holdout tasks are left", path=path)
+    if len(partition.train) < training.prompts_per_round:
+        # TRL draws whole rounds only, and would end such a run without one update.
+        raise InputError(
+            f"training.prompts_per_round: {training.prompts_per_round} is more than the "
+            f"{len(partition.train)} training prompts",
+            path=path,
+        )
     cache = ledger.folder.resolve()
     return Bench(study, task, partition, cache, task.prepare(cache))
 

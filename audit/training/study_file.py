@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import hashlib
+import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -12,6 +15,7 @@ from types import UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
 from audit.errors import InputError
+from audit.training.guards import CLAMPED_LOSSES
 from audit.training.recorder import Level
 
 Role = Literal["method", "control", "ablation", "other"]
@@ -170,6 +174,8 @@ def read_study(path: str | Path) -> Study:
         raise InputError(error.strerror or str(error), path=name) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not TOML: {error}", path=name) from error
+    except RecursionError as error:
+        raise InputError("not TOML: nested too deeply", path=name) from error
     return _Reader(name).study(document, hashlib.sha256(data).hexdigest())
 
 
@@ -197,6 +203,7 @@ class _Reader:
         for required in ("seeds", "task", "arms"):
             if required not in document:
                 self.fail(required, "missing")
+        document = {key: self._plain(value, key) for key, value in document.items()}
         study = Study(
             seeds=self._seeds(document["seeds"]),
             task=self._task(document["task"]),
@@ -238,10 +245,18 @@ class _Reader:
         table = document.get(name)
         if table is not None and not isinstance(table, dict):
             self.fail(name, "must be a table")
-        if table is None:
-            return None
-        # A TOML date becomes its ISO text, which JSON can carry.
-        return {k: v if isinstance(v, dict | int | float) else str(v) for k, v in table.items()}
+        return table
+
+    def _plain(self, value: Any, where: str) -> Any:
+        """Turn dates into their ISO text, which JSON can carry, and refuse nan and inf."""
+        if isinstance(value, dict):
+            return {k: self._plain(v, f"{where}.{k}") for k, v in value.items()}
+        if isinstance(value, list):
+            return [self._plain(v, f"{where}[{n}]") for n, v in enumerate(value)]
+        if isinstance(value, float) and not math.isfinite(value):
+            self.fail(where, f"must be a finite number, not {value}")
+        # The separator of str() is a space, as a person writes it.
+        return str(value) if isinstance(value, _MOMENTS) else value
 
     def _known(self, table: dict[str, Any], names: Any, where: str) -> None:
         for key in table:
@@ -279,6 +294,8 @@ class _Reader:
             self.fail("seeds", "must be a list of whole numbers, at least one")
         if len(set(value)) < len(value):
             self.fail("seeds", "a seed is listed twice")
+        if max(value) >= _SEED_END:
+            self.fail("seeds", f"must be below {_SEED_END}, not {max(value)}")
         return tuple(value)
 
     def _task(self, table: Any) -> TaskSettings:
@@ -298,6 +315,13 @@ class _Reader:
 
     def _arm(self, name: str, table: Any) -> Arm:
         where = f"arms.{name}"
+        if not _ARM_NAME.fullmatch(name):
+            # Each run is a file of this name.
+            self.fail(
+                "arms",
+                f"{name[:80]!r}: a name is up to 100 letters, digits, '.', '_' and '-', "
+                "and begins with a letter or digit",
+            )
         if not isinstance(table, dict):
             self.fail(where, "must be a table")
         if "name" in table:
@@ -322,10 +346,26 @@ class _Reader:
         for where, record in sections.items():
             for f in fields(record):
                 value = getattr(record, f.name)
-                if f.name in _MAY_BE_ZERO or not isinstance(value, int | float):
+                if isinstance(value, bool) or not isinstance(value, int | float):
                     continue
-                if not isinstance(value, bool) and value <= 0:
-                    self.fail(f"{where}.{f.name}", f"must be above 0, not {value}")
+                place = f"{where}.{f.name}"
+                if value < 0 or (value == 0 and place not in _MAY_BE_ZERO):
+                    least = "0 or more" if place in _MAY_BE_ZERO else "above 0"
+                    self.fail(place, f"must be {least}, not {value}")
+        if study.cost and study.cost.usd_per_hour < 0:
+            self.fail("cost.usd_per_hour", f"must be 0 or more, not {study.cost.usd_per_hour}")
+        if evaluation.seed >= _SEED_END:
+            self.fail("evaluation.seed", f"must be below {_SEED_END}, not {evaluation.seed}")
+        if training.threads > _MOST_THREADS:
+            self.fail("training.threads", f"must be {_MOST_THREADS} or fewer")
+        if training.dtype == "bfloat16" and training.device == "cpu":
+            self.fail("training.dtype", "bfloat16 needs a GPU: device = 'auto', or use 'float32'")
+        if training.loss_type not in CLAMPED_LOSSES:
+            self.fail(
+                "training.loss_type",
+                f"{training.loss_type!r} has no clamp of the form [1 - low, 1 + high]; "
+                f"use one of {', '.join(CLAMPED_LOSSES)}",
+            )
         if training.group_size < 2:
             self.fail("training.group_size", "a group needs two responses to compare")
         if (training.prompts_per_round * training.group_size) % training.steps_per_generation:
@@ -336,11 +376,15 @@ class _Reader:
 
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _MAY_BE_ZERO = (
-    "audited_groups",
-    "warmup_updates",
-    "beta",
-    "lora_rank",
-    "seed",
-    "max_grad_norm",
-    "temperature",
+    "telemetry.audited_groups",
+    "training.warmup_updates",
+    "training.beta",
+    "training.lora_rank",
+    "training.max_grad_norm",
+    "evaluation.seed",
+    "evaluation.temperature",
 )
+_MOMENTS = (datetime.date, datetime.time)  # a datetime is a date
+_ARM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SEED_END = 2**32  # numpy's random state, which transformers seeds too, takes no more
+_MOST_THREADS = 1024  # far above it torch crashes the process

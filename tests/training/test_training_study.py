@@ -505,6 +505,19 @@ def test_a_dry_run_trains_nothing_that_is_kept(
     assert not list(output.with_suffix(".runs").glob("*seed*"))
 
 
+def test_a_dry_run_whose_short_run_fails_says_so(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.training import run as module
+
+    def fail(self: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(module._Run, "_train", fail)
+    with pytest.raises(UsageError, match="for timing failed: OSError: disk full"):
+        audit_train(str(study_path()), "--dry-run")
+
+
 def test_the_selftest_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit_train("--selftest") == 0
     said = capsys.readouterr().out
@@ -532,6 +545,60 @@ def test_a_failing_selftest_is_status_1(
 def test_a_command_line_without_sense_is_refused(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         audit_train(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("study.toml", "would replace the study file"),
+        (".", "is a folder"),
+        ("r.runs", "is the name of the folder of finished runs"),
+        ("taken.json", r"taken\.runs: cannot be made: File exists"),
+        ("study.toml/r.json", "cannot be made: Not a directory"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_run(
+    output: str, message: str, study_path: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "taken.runs").write_text("")
+    study = study_path()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(UsageError, match=message):
+        audit_train(str(study), "-o", str(tmp_path / output))
+    assert sorted(tmp_path.iterdir()) == before
+    assert study.read_text() == STUDY
+
+
+def test_a_disk_that_refuses_is_one_line_and_leaves_no_part(tmp_path: Path) -> None:
+    (tmp_path / "a.json").mkdir()
+    with pytest.raises(UsageError, match=r"a\.json: cannot be written: Is a directory"):
+        Ledger(tmp_path).put("a", "f", {})
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("prompts_per_round = 301", "prompts_per_round: 301 is more than the 300 training"),
+        ("prompts_per_round = 4\nbeta = 0.1", "beta: the addition task keeps no reference"),
+    ],
+)
+def test_a_study_that_would_train_nothing_is_refused(
+    change: str, message: str, study_path: Any, tmp_path: Path
+) -> None:
+    path = study_path(("prompts_per_round = 4", change))
+    with pytest.raises(InputError, match=message):
+        prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_damaged_base_is_named(study_path: Any, tmp_path: Path) -> None:
+    path, ledger = study_path(("warm_up_steps = 60", "warm_up_steps = 1")), Ledger(tmp_path / "x")
+    prepare(read_study(path), str(path), ledger)
+    (base,) = ledger.folder.glob("*.safetensors")
+    base.write_bytes(base.read_bytes()[:100])
+    with pytest.raises(InputError, match=rf"{base.name}: not a base model .*; delete it"):
+        prepare(read_study(path), str(path), ledger)
 
 
 def test_one_arm_compares_nothing(study_path: Any, tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from audit.errors import AuditError, InputError
-from audit.training.arms import changed_fields, protocol, task_of
-from audit.training.study_file import read_study
+from audit.training.arms import changed_fields, check_arms, protocol, task_of
+from audit.training.study_file import TaskSettings, read_study
 
 GOOD = """\
 seeds = [1, 2]
@@ -77,6 +77,26 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("[task]", "verified = 3\n[task]", "verified: must be a table"),
         ("[task]", "[[task]]", "task.name: missing"),
         ("[task]", "[task", "not TOML"),
+        ("[task]", "[training]\nlearning_rate = nan\n[task]", "must be a finite number, not nan"),
+        ("[task]", "[training]\nbeta = -0.1\n[task]", "training.beta: must be 0 or more"),
+        ("[task]", "[training]\nlora_rank = -1\n[task]", "lora_rank: must be 0 or more"),
+        ("[task]", "[training]\nwarmup_updates = -1\n[task]", "updates: must be 0 or more"),
+        ("[task]", "[training]\nmax_grad_norm = -1.0\n[task]", "grad_norm: must be 0 or more"),
+        ("[task]", "[training]\ntemperature = 0\n[task]", "temperature: must be above 0"),
+        ("[task]", "[training]\nthreads = 100000\n[task]", "threads: must be 1024 or fewer"),
+        ("[task]", "[training]\ndtype = 'bfloat16'\n[task]", "dtype: bfloat16 needs a GPU"),
+        ("[task]", "[training]\nloss_type = 'cispo'\n[task]", "loss_type: 'cispo' has no clamp"),
+        ("[task]", "[evaluation]\ntemperature = -1\n[task]", "temperature: must be 0 or more"),
+        ("[task]", "[evaluation]\nseed = -5\n[task]", "evaluation.seed: must be 0 or more"),
+        ("[task]", "[evaluation]\nseed = 4294967296\n[task]", "evaluation.seed: must be below"),
+        ("[task]", "[cost]\nusd_per_hour = -1\n[task]", "usd_per_hour: must be 0 or more"),
+        ("[task]", "[verified]\nx.y = [inf]\n[task]", "verified.x.y[0]: must be a finite number"),
+        ("[task]", "[[claims]]\ndelta = nan\n[task]", "claims[0].delta: must be a finite"),
+        ("seeds = [1, 2]", "seeds = [1, 4294967296]", "seeds: must be below 4294967296"),
+        ("seeds = [1, 2]", "seeds = " + "[" * 5000, "not TOML: nested too deeply"),
+        ("[arms.plain]", '[arms."../../plain"]', "arms: '../../plain': a name is"),
+        ("[arms.plain]", '[arms.""]', "arms: '': a name is"),
+        ("[arms.plain]", f"[arms.{'a' * 101}]", "a name is up to 100"),
     ],
 )
 def test_a_faulty_study_file_gets_one_line_with_the_place(
@@ -104,10 +124,53 @@ def test_an_unknown_setting_of_the_task_is_named(tmp_path: Path) -> None:
         task_of(study.task, str(path))
 
 
-def test_a_date_in_toml_becomes_text(tmp_path: Path) -> None:
+def test_a_date_in_toml_becomes_text_at_any_depth(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
-    path.write_text(GOOD + "[verified]\ndate = 2026-09-18\nusd = 0.5\n")
-    assert read_study(path).verified == {"date": "2026-09-18", "usd": 0.5}
+    verified = "[verified]\ndate = 2026-09-18\nusd = 0.5\nby = {at = [10:30:00]}\n"
+    path.write_text(GOOD + verified + "[[claims]]\nmade = 2026-09-18\n")
+    study = read_study(path)
+    assert study.verified == {"date": "2026-09-18", "usd": 0.5, "by": {"at": ["10:30:00"]}}
+    assert study.claims == ({"made": "2026-09-18"},)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("limit = 0", "task.limit: must be 1 or more"),
+        ("heads = 3", "task.hidden_size: must be an even multiple of heads"),
+        ("layers = 0", "task.layers: must be 1 or more"),
+        ("ngram = 0", "task.ngram: must be 1 or more"),
+        ("warm_up_steps = -1", "task.warm_up_steps: must be 0 or more"),
+        ("warm_up_schedule = 0", "task.warm_up_schedule: must be 1 or more"),
+        ("warm_up_batch = 0", "task.warm_up_batch: must be 1 or more"),
+        ("warm_up_learning_rate = -1", "task.warm_up_learning_rate: must be above 0"),
+        ("base_seed = -1", "task.base_seed: must lie in"),
+        ("holdout_tasks = 501", "501 and 2000 train_prompts are more than the 2500 problems"),
+    ],
+)
+def test_settings_of_which_no_task_can_be_made_are_refused(
+    settings: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(GOOD.replace("limit = 20", settings))
+    study = read_study(path)
+    with pytest.raises(InputError) as caught:
+        task_of(study.task, str(path))
+    assert f"{path}: task." in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_counts_of_which_no_gsm8k_can_be_made_are_refused() -> None:
+    settings = TaskSettings("gsm8k", {"data": "x", "model": "y", "holdout_tasks": 0})
+    with pytest.raises(InputError, match=r"s\.toml: task\.holdout_tasks: must be 1 or more"):
+        task_of(settings, "s.toml")
+
+
+def test_an_arm_that_makes_no_region_is_named_with_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(GOOD.replace("epsilon_high = 0.28", "epsilon_high = -1"))
+    with pytest.raises(InputError, match=r"study\.toml: arms\.plain: epsilon_high must be above"):
+        check_arms(read_study(path), str(path))
 
 
 def test_reading_a_study_file_loads_neither_torch_nor_trl() -> None:

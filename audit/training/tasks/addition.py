@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from audit.errors import InputError, UsageError
 from audit.training.decontaminate import decontaminate
 from audit.training.rewards import Scorer, exact_match
 from audit.training.tasks import Item, Partition
@@ -23,6 +24,18 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _ALPHABET = "0123456789+="
+_COUNTS = (
+    "limit",
+    "train_prompts",
+    "holdout_tasks",
+    "warm_up_schedule",
+    "warm_up_batch",
+    "hidden_size",
+    "layers",
+    "heads",
+    "intermediate_size",
+    "ngram",
+)
 _PAD, _END, _UNKNOWN = "<pad>", "<end>", "<unk>"
 
 
@@ -50,6 +63,29 @@ class Addition:
     heads: int = 4
     intermediate_size: int = 128
     ngram: int = 8
+
+    def __post_init__(self) -> None:
+        """Refuse settings of which no data or no model can be made."""
+        for name in _COUNTS:
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name}: must be 1 or more, not {getattr(self, name)}")
+        for name in ("data_seed", "base_seed"):
+            if not 0 <= getattr(self, name) < 2**32:
+                raise UsageError(f"{name}: must lie in [0, 2^32), not {getattr(self, name)}")
+        if self.warm_up_steps < 0:
+            raise UsageError(f"warm_up_steps: must be 0 or more, not {self.warm_up_steps}")
+        if not self.warm_up_learning_rate > 0:
+            raise UsageError(
+                f"warm_up_learning_rate: must be above 0, not {self.warm_up_learning_rate}"
+            )
+        if self.hidden_size % (2 * self.heads):
+            raise UsageError("hidden_size: must be an even multiple of heads")
+        wanted, there = self.train_prompts + self.holdout_tasks, self.limit**2
+        if wanted > there:
+            raise UsageError(
+                f"holdout_tasks: {self.holdout_tasks} and {self.train_prompts} train_prompts are "
+                f"more than the {there} problems below limit {self.limit}"
+            )
 
     @property
     def benchmark(self) -> str:
@@ -129,6 +165,7 @@ class Addition:
     def fresh_model(self, cache: Path) -> PreTrainedModel:
         """Return the warmed-up base, cached or made now; the random state stays as it was."""
         import torch
+        from safetensors import SafetensorError
         from safetensors.torch import load_file, save_file
 
         path = self._base_path(cache)
@@ -141,7 +178,11 @@ class Addition:
                 part = path.with_suffix(f".{os.getpid()}.part")
                 save_file({n: p.detach().clone() for n, p in model.named_parameters()}, part)
                 part.replace(path)
-        model.load_state_dict(load_file(path), strict=False)
+        try:
+            weights = load_file(path)
+        except (SafetensorError, OSError) as error:
+            raise InputError(f"not a base model ({error}); delete it", path=str(path)) from error
+        model.load_state_dict(weights, strict=False)
         model.tie_weights()
         return model
 

@@ -10,9 +10,9 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from audit.errors import InputError
+from audit.errors import InputError, UsageError
 from audit.training.decontaminate import decontaminate
 from audit.training.rewards import Scorer, math_equal
 from audit.training.tasks import Item, Partition
@@ -45,7 +45,13 @@ class Gsm8k:
     train_prompts: int = 0
     holdout_tasks: int = 120
     ngram: int = 8
-    dtype: str = "float32"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+
+    def __post_init__(self) -> None:
+        """Refuse counts of which no data can be made."""
+        for name, least in (("train_prompts", 0), ("holdout_tasks", 1), ("ngram", 1)):
+            if getattr(self, name) < least:
+                raise UsageError(f"{name}: must be {least} or more, not {getattr(self, name)}")
 
     @property
     def benchmark(self) -> str:
