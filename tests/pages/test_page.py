@@ -247,6 +247,16 @@ def test_a_stale_figure_is_removed_when_a_page_is_written(reports: Path) -> None
     assert own.exists()
 
 
+def test_a_page_that_would_replace_a_folder_leaves_no_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "page.md").mkdir()
+    study = str(REPORTS / "adaptive-clip" / "results.json")
+    assert main(["render", study, "-o", str(tmp_path / "page.md")]) == 2
+    assert "it is a folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
+
+
 def test_the_summary_of_a_crowded_study_is_below_64_kb(tmp_path: Path) -> None:
     document = json.loads((REPORTS / "gppo-framework" / "results.json").read_text())
     long = "long name " * 30
@@ -280,6 +290,9 @@ def test_a_users_own_template_gets_the_same_variables(tmp_path: Path) -> None:
         (["render", "{reports}", "--recipe", "x.toml"], "--recipe is for one results file"),
         (["render", "{study}", "-j", "0"], "--jobs must be at least 1"),
         (["render", "{empty}"], "no study"),
+        (["render", "{study}", "-o", "{study}/page.md"], "cannot be written"),
+        (["render", "{study}", "-o", "{study}/new/page.md"], "cannot be written"),
+        (["render", "{study}", "--check", "-o", "{empty}"], "cannot be read: Is a directory"),
         (["templates", "--show", "../pyproject.toml"], "no shipped template"),
     ],
 )
