@@ -247,6 +247,25 @@ def test_a_stale_figure_is_removed_when_a_page_is_written(reports: Path) -> None
     assert own.exists()
 
 
+def test_a_label_of_no_arm_is_a_warning(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = reports / "adaptive-clip"
+    (study / "recipe.toml").write_text("[labels]\nbase = 'start'\nrecpie = 'new'\n")
+    assert main(["render", str(study / "results.json")]) == 0
+    captured = capsys.readouterr()
+    assert "warning: labels: no arm is called 'recpie'; there are base, baseline" in captured.err
+    assert captured.err.count("no arm is called") == 1
+
+
+def test_an_arm_without_a_finished_run_is_not_said_to_have_one_seed(reports: Path) -> None:
+    path = reports / "gppo-framework" / "results.json"
+    results = json.loads(path.read_text())
+    for run in results["seed_results"]:
+        run |= {"status": "failed", "method_metrics": None}
+    path.write_text(json.dumps(results))
+    (path.parent / "recipe.toml").write_text("title = 'x'\n")
+    assert "has one training seed." not in render(Job((str(path),))).text
+
+
 def test_a_page_that_would_replace_a_folder_leaves_no_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
