@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +24,6 @@ from audit.resources import resource
 # Filters of Jinja2's own that neither build long strings nor write a number.
 KEPT_FILTERS = [
     "abs",
-    "batch",
     "capitalize",
     "count",
     "default",
@@ -44,7 +44,6 @@ KEPT_FILTERS = [
     "reverse",
     "select",
     "selectattr",
-    "slice",
     "sort",
     "sum",
     "title",
@@ -53,6 +52,7 @@ KEPT_FILTERS = [
     "upper",
 ]
 _LARGEST_EXPONENT = 64
+_LARGEST_FACTOR = 2**1024  # past every float; powers of powers would fill the memory
 # Methods of text that could make a short expression fill the memory.
 _WIDENING = frozenset(
     "center expandtabs format format_map join ljust replace rjust translate zfill".split()  # noqa: SIM905 - a list of words
@@ -69,6 +69,8 @@ class PageEnvironment(ImmutableSandboxedEnvironment):
         numeric = all(isinstance(side, int | float) for side in (left, right))
         if not numeric or (operator == "**" and abs(right) > _LARGEST_EXPONENT):
             raise TemplateRuntimeError(f"{operator!r} is for numbers here")
+        if any(isinstance(side, int) and abs(side) >= _LARGEST_FACTOR for side in (left, right)):
+            raise TemplateRuntimeError(f"{operator!r}: the number is too large")
         return super().call_binop(context, operator, left, right)
 
     def wrap_str_format(self, value: Any) -> None:
@@ -211,7 +213,20 @@ def _known(value: Any) -> Any:
         raise TemplateRuntimeError(
             f"{value!r} is a bare number; a filter writes it, such as |fraction or |signed"
         )
+    # What is no data would be written as Python spells it: an address, or bare fields.
+    if not _is_data(value):
+        kind = "a method" if callable(value) else f"a {type(value).__name__}"
+        raise TemplateRuntimeError(f"the value is {kind}; write one of its fields or members")
     return value
+
+
+def _is_data(value: Any) -> bool:
+    """Whether a value is prose, or of the kinds that a file of JSON or TOML holds."""
+    if isinstance(value, dict):
+        return all(map(_is_data, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_data, value))
+    return value is None or isinstance(value, str | int | float | date | inline.Prose)
 
 
 def _markdown_value(value: Any) -> Any:

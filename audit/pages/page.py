@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from audit.errors import UsageError
 from audit.pages.figures.drawing import same_drawing
 from audit.writing import write_whole
 
@@ -48,10 +49,12 @@ class Page:
             When a file cannot be written.
         """
         target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():  # told before the figures are written
+            raise UsageError("cannot be written: it is a folder", path=str(path))
+        _make_folder(target.parent)
         for name, data in self.files.items():
             beside = target.parent / name
-            beside.parent.mkdir(exist_ok=True)
+            _make_folder(beside.parent)
             write_whole(beside, data)
         for old in self._stray(target.parent):
             old.unlink()
@@ -68,6 +71,8 @@ class Page:
         except FileNotFoundError:
             yield f"{target}: there is no such page; audit render writes it"
             return
+        except OSError as error:
+            raise UsageError(f"cannot be read: {error.strerror}", path=str(path)) from None
         yield from _diff(old, self.text, str(target))
         for name, data in self.files.items():
             beside = target.parent / name
@@ -81,6 +86,13 @@ class Page:
     def _stray(self, folder: Path) -> list[Path]:
         """Return figures of an earlier page that lie beside this one; no other file."""
         return [folder / name for name in self.retired if (folder / name).is_file()]
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", path=str(folder)) from None
 
 
 def _diff(old: str, new: str, name: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from audit.pages.figures import figure_paths
 from audit.pages.literals import literals
 from audit.pages.page import Page
 from audit.pages.plain import one_line
-from audit.pages.recipe import Recipe, read_recipe, recipe_beside
+from audit.pages.recipe import read_recipe, recipe_beside
 from audit.pages.variables import Variables, gather
 from audit.policy import Policy, find_policy
 from audit.resources import resource
@@ -85,7 +85,7 @@ def page_of(studies: list[Variables], template: str) -> Page:
         text=_tidy(text),
         files=figures,
         retired=retired,
-        warnings=tuple(warning for study in studies for warning in _warnings(study.recipe)),
+        warnings=tuple(warning for study in studies for warning in _warnings(study)),
     )
 
 
@@ -151,7 +151,13 @@ def _tidy(text: str) -> str:
     return "\n".join(kept).strip("\n") + "\n"
 
 
-def _warnings(recipe: Recipe) -> Iterable[str]:
+def _warnings(study: Variables) -> Iterable[str]:
+    recipe = study.recipe
+    known = {arm.name for arm in study.arms}
+    for label in recipe.content.get("labels") or {}:
+        if label not in known:
+            text = f"labels: no arm is called {label!r}; there are {', '.join(sorted(known))}"
+            yield one_line(f"{recipe.path}: warning: {text}")
     for found in literals(recipe, prose_environment()):
         place = recipe.path or ""
         line = f":{found.line}" if found.line is not None else ""

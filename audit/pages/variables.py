@@ -353,7 +353,7 @@ def notices(variables: Variables) -> list[str]:
 
 
 def _one_seed(variables: Variables) -> list[str]:
-    short = [arm for arm in variables.arms if not arm.is_base and arm.seeds < 2]
+    short = [arm for arm in variables.arms if not arm.is_base and arm.seeds == 1]
     if not short:
         return []
     trained = [arm for arm in variables.arms if not arm.is_base]

@@ -247,6 +247,35 @@ def test_a_stale_figure_is_removed_when_a_page_is_written(reports: Path) -> None
     assert own.exists()
 
 
+def test_a_label_of_no_arm_is_a_warning(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = reports / "adaptive-clip"
+    (study / "recipe.toml").write_text("[labels]\nbase = 'start'\nrecpie = 'new'\n")
+    assert main(["render", str(study / "results.json")]) == 0
+    captured = capsys.readouterr()
+    assert "warning: labels: no arm is called 'recpie'; there are base, baseline" in captured.err
+    assert captured.err.count("no arm is called") == 1
+
+
+def test_an_arm_without_a_finished_run_is_not_said_to_have_one_seed(reports: Path) -> None:
+    path = reports / "gppo-framework" / "results.json"
+    results = json.loads(path.read_text())
+    for run in results["seed_results"]:
+        run |= {"status": "failed", "method_metrics": None}
+    path.write_text(json.dumps(results))
+    (path.parent / "recipe.toml").write_text("title = 'x'\n")
+    assert "has one training seed." not in render(Job((str(path),))).text
+
+
+def test_a_page_that_would_replace_a_folder_leaves_no_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "page.md").mkdir()
+    study = str(REPORTS / "adaptive-clip" / "results.json")
+    assert main(["render", study, "-o", str(tmp_path / "page.md")]) == 2
+    assert "it is a folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
+
+
 def test_the_summary_of_a_crowded_study_is_below_64_kb(tmp_path: Path) -> None:
     document = json.loads((REPORTS / "gppo-framework" / "results.json").read_text())
     long = "long name " * 30
@@ -280,6 +309,9 @@ def test_a_users_own_template_gets_the_same_variables(tmp_path: Path) -> None:
         (["render", "{reports}", "--recipe", "x.toml"], "--recipe is for one results file"),
         (["render", "{study}", "-j", "0"], "--jobs must be at least 1"),
         (["render", "{empty}"], "no study"),
+        (["render", "{study}", "-o", "{study}/page.md"], "cannot be written"),
+        (["render", "{study}", "-o", "{study}/new/page.md"], "cannot be written"),
+        (["render", "{study}", "--check", "-o", "{empty}"], "cannot be read: Is a directory"),
         (["templates", "--show", "../pyproject.toml"], "no shipped template"),
     ],
 )
