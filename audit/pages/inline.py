@@ -7,10 +7,9 @@ shielded before they are parsed, so that no character of theirs can be markup.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Protocol
 
 from audit.pages.plain import LONGEST_IN_CELL, harmless
 
@@ -33,16 +32,6 @@ def shield(value: str) -> str:
 
 def _bare(value: str) -> str:
     return _SHIELDED.sub(lambda m: chr(ord(m[0]) - _SHIELD), value)
-
-
-class Dialect(Protocol):
-    """The functions of `markdown` and of `html` that write prose."""
-
-    text: Callable[..., str]
-    code: Callable[..., str]
-    link: Callable[..., str]
-    strong: Callable[..., str]
-    emphasis: Callable[..., str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from math import isfinite
 from numbers import Real
 
 ABSENT = "–"  # noqa: RUF001 - an en dash stands for an absent value in a table
-MULTIPLY = "\N{MULTIPLICATION SIGN}"
 
 _MOST_DIGITS = 10
 _LARGEST = 1e15  # beyond, decimals mean nothing

@@ -99,11 +99,6 @@ class Update(NamedTuple):
     end: int
 
     @property
-    def step_document(self) -> Mapping[str, Any]:
-        """The step it belongs to."""
-        return self.log.steps[self.step]
-
-    @property
     def pointer(self) -> str:
         """Where it stands in the file."""
         return join(self.log.run.pointer, "training", self.step, "updates", self.place)

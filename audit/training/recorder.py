@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 Level = Literal["full", "sparse", "summary"]
 
-LEVELS: tuple[Level, ...] = ("full", "sparse", "summary")
 _DIGITS = 6
 _SUMMARY_METRICS = (
     "audit/clip_fraction",
