@@ -107,7 +107,10 @@ class _Run:
             **self._weights(),
             **self._outcomes(),
             **self._training(),
-            "protocol": protocol(self.arm, self.training, self.bench.study.evaluation),
+            "protocol": {
+                **protocol(self.arm, self.training, self.bench.study.evaluation),
+                **self.bench.partition.protocol,
+            },
             "cost": self._cost(minutes),
             "environment": self._environment(),
         }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import InputError, UsageError
-from audit.training.arms import check_arms, task_of
+from audit.training.arms import check_arms, task_errors, task_of
 from audit.training.document import results_document, to_text
 from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, executor_for
@@ -53,7 +53,8 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
             path=path,
         )
     task = task_of(study.task, path)
-    partition = task.partition()
+    with task_errors(path):
+        partition = task.partition()
     if not partition.train or not partition.holdout:
         raise InputError("no training or no holdout tasks are left", path=path)
     if len(partition.train) < training.prompts_per_round:
@@ -64,17 +65,22 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
             path=path,
         )
     cache = ledger.folder.resolve()
-    return Bench(study, task, partition, cache, task.prepare(cache))
+    with task_errors(path):
+        checkpoint = task.prepare(cache)
+    return Bench(study, task, partition, cache, checkpoint)
 
 
 def pieces(bench: Bench) -> list[Piece]:
     """Everything the study consists of: base evaluations first, then runs, seed by seed."""
-    study = bench.study
+    study, partition = bench.study, bench.partition
     shared = {
         "packages": package_versions(),
         "world_size": world_size(),
-        "dataset": bench.partition.dataset,
-        "rows": [len(bench.partition.train), len(bench.partition.holdout)],
+        "dataset": partition.dataset,
+        "items": [
+            (i.id, i.prompt, i.answer, i.row) for i in (*partition.train, *partition.holdout)
+        ],
+        "protocol": partition.protocol,
         "checkpoint": bench.checkpoint,
         "evaluation": {**asdict(study.evaluation), "base_repeats": None},
         "max_tokens": study.training.max_tokens,
