@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import reprlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -90,7 +91,8 @@ class ProgramScorer:
         if isinstance(verdict, bool):
             return Score(verdict, None)
         if not isinstance(verdict, Score):
-            raise WrongVerdict(f"{self.name} returned {verdict!r}, not True, False or a Score")
+            shown = " ".join(reprlib.repr(verdict).split())
+            raise WrongVerdict(f"{self.name} returned {shown}, not True, False or a Score")
         if not isinstance(verdict.correct, bool) or verdict.parsed not in (True, False, None):
             raise WrongVerdict(f"{self.name} returned {verdict}, whose parts are not True or False")
         if verdict.correct and verdict.parsed is False:
@@ -154,8 +156,9 @@ def _function(program: RewardProgram) -> Callable[[str, str], Any]:
     try:
         module = _run(program, path)
     except (Exception, SystemExit) as error:
+        reason = str(error).partition("\n")[0]
         raise InputError(
-            f"cannot be imported: {type(error).__name__}: {error}", path=str(path)
+            f"cannot be imported: {type(error).__name__}: {reason}", path=str(path)
         ) from error
     function = getattr(module, program.function, None)
     if not callable(function):

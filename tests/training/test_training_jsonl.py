@@ -354,7 +354,7 @@ def test_holdout_ids_are_texts_or_numbers_that_differ(
         ({"reward": "my_reward:score"}, "task.reward: my_reward:score returned 1.0, not True"),
         ({"reward": "broken:f"}, "broken.py: cannot be imported: ModuleNotFoundError: No module"),
         ({"reward": "unfinished:f"}, "unfinished.py: cannot be imported: SyntaxError: "),
-        ({"reward": "leaves:f"}, "leaves.py: cannot be imported: SystemExit: 0"),
+        ({"reward": "leaves:f"}, "leaves.py: cannot be imported: SystemExit: two"),
         ({"model": "nobody/none"}, "task.model: no tokenizer can be loaded from 'nobody/none'"),
     ],
 )
@@ -368,7 +368,7 @@ def test_settings_of_which_no_task_can_be_made_are_refused(
         ("my_helper", HELPER),
         ("broken", "import no_such_module"),
         ("unfinished", "def f("),
-        ("leaves", "raise SystemExit(0)"),
+        ("leaves", "raise SystemExit('two\\nlines')"),
         ("numpy", REWARD),
         ("json", REWARD),
     ):
@@ -587,7 +587,7 @@ def test_an_installed_reward_is_hashed_where_it_is_installed(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     "verdict",
-    ["1", "None", "'yes'", "Score(1, True)", "Score(False, 'no')", "Score(True, False)"],
+    ["1", "None", "'yes\\n' * 100", "Score(1, True)", "Score(False, 'no')", "Score(True, False)"],
 )
 def test_a_verdict_that_says_neither_right_nor_wrong_is_an_error(
     verdict: str, tmp_path: Path
@@ -596,5 +596,6 @@ def test_a_verdict_that_says_neither_right_nor_wrong_is_an_error(
         "from audit.training.rewards import Score\n"
         f"def f(response, answer):\n    return {verdict}\n"
     )
-    with pytest.raises(TypeError, match="judge:f returned"):
+    with pytest.raises(TypeError, match="judge:f returned") as caught:
         reward_program(tmp_path, "judge:f").scorer()("a", "b")
+    assert len(str(caught.value)) < 100
