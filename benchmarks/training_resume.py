@@ -123,13 +123,13 @@ def kill_and_resume(
         time.sleep(delay)
         if process.poll() is not None:
             # It finished before the moment came: begin anew, so that all ten kills are kills.
-            for path in output.with_suffix(".runs").glob("*.json"):
+            for path in output.with_name(output.name + ".runs").glob("*.json"):
                 path.unlink()
             output.unlink()
             continue
         process.send_signal(signal.SIGKILL)
         process.wait()
-        rows.append((delay, len(list(output.with_suffix(".runs").glob("*.json")))))
+        rows.append((delay, len(list(output.with_name(output.name + ".runs").glob("*.json")))))
     finish(start(study, output))
     different = list(differences(without_times(output), first))
     for place in different[:20]:

@@ -6,14 +6,14 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import AuditError
+from audit.errors import AuditError, UsageError
 from audit.training.arms import protocol, trust_region
 from audit.training.evaluation import Condition, Outcome, evaluate
+from audit.training.progress import Progress, silent
 from audit.training.study_file import Arm, Study
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from audit.training.recorder import Recorder
     from audit.training.tasks import Partition, Task
-
-Progress = Callable[[str, int, int], None]
-"""Told what is under way, how much of it is done, and how much there is."""
 
 # Two runs in one process would draw from one random state; threads of a Dask worker take turns.
 _ONE_AT_A_TIME = threading.Lock()
@@ -38,10 +35,6 @@ class Bench:
     partition: Partition
     cache: Path
     checkpoint: dict[str, Any]
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Progress that is not shown."""
 
 
 def run(bench: Bench, arm: Arm, seed: int, progress: Progress = silent) -> dict[str, Any]:
@@ -76,7 +69,7 @@ class _Run:
 
     def __init__(self, bench: Bench, arm: Arm, seed: int, progress: Progress) -> None:
         self.bench, self.arm, self.seed, self.progress = bench, arm, seed, progress
-        self.training = bench.study.training
+        self.training = arm.training
         self.device = _device(bench.study)
         self.trainer: Any = None
         self.recorder: Recorder | None = None
@@ -107,7 +100,7 @@ class _Run:
             **self._weights(),
             **self._outcomes(),
             **self._training(),
-            "protocol": protocol(self.arm, self.training, self.bench.study.evaluation),
+            "protocol": protocol(self.arm, self.bench.study.evaluation),
             "cost": self._cost(minutes),
             "environment": self._environment(),
         }
@@ -202,8 +195,6 @@ class _Run:
         }
 
     def _training(self) -> dict[str, Any]:
-        from audit.training.surface import surface_scan
-
         recorder = self.recorder
         if recorder is None:
             return {}
@@ -216,7 +207,7 @@ class _Run:
                 "tasks_attempted": recorder.groups,
                 "generated_training_tokens_including_rejected_groups": recorder.generated_tokens,
             },
-            "surface_scan": surface_scan(recorder.last_completions, recorder.last_rewards),
+            "surface_scan": recorder.surface.block(),
         }
 
     def _telemetry(self, recorder: Recorder) -> dict[str, Any]:
@@ -320,10 +311,24 @@ def _settle(study: Study) -> None:
 
 
 def _device(study: Study) -> str:
+    visible = visible_gpus(study)
+    if len(visible) > 1 and world_size() == 1:
+        raise UsageError(
+            f"{len(visible)} GPUs are visible to one process: give it one (CUDA_VISIBLE_DEVICES), "
+            f"train a run on each (--workers {len(visible)}), or each run on all of them (torchrun)"
+        )
+    return "cuda" if visible else "cpu"
+
+
+def visible_gpus(study: Study) -> list[str]:
+    """Name the GPUs the study may use here, as ``CUDA_VISIBLE_DEVICES`` does."""
     import torch
 
-    wanted = study.training.device
-    return "cuda" if wanted == "auto" and torch.cuda.is_available() else "cpu"
+    if study.training.device == "cpu" or not torch.cuda.is_available():
+        return []
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    count = torch.cuda.device_count()
+    return named.split(",")[:count] if named else [str(n) for n in range(count)]
 
 
 def _lora(rank: int) -> Any:

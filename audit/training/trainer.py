@@ -151,9 +151,8 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         lengths, truncated, row = self.accelerator.gather(local).T.tolist()
         known = [r for r in row[:: self.num_generations] if r >= 0]
         everywhere = self.accelerator.gather(advantages)
-        self.recorder.last_completions = texts
         first = self.accelerator.process_index * len(texts)
-        self.recorder.last_rewards = rewards[first : first + len(texts)].tolist()
+        self.recorder.surface.add(texts, rewards[first : first + len(texts)].tolist())
         return self.recorder.begin(
             rewards.tolist(),
             everywhere.tolist(),
