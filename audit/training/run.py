@@ -99,7 +99,7 @@ class _Run:
             "checkpoint": self.bench.checkpoint,
             **self._weights(),
             **self._outcomes(),
-            **self._training(),
+            **({} if self.trainer is None else self.trainer.record()),
             "protocol": protocol(self.arm, self.bench.study.evaluation),
             "cost": self._cost(minutes),
             "environment": self._environment(),
@@ -176,13 +176,14 @@ class _Run:
     def _weights(self) -> dict[str, Any]:
         if self.trainer is None:
             return {}
-        start = {"initial_parameters_sha256": self.trainer.initial_parameters_sha256}
+        start = self.trainer.initial_parameters_sha256
+        known = {"initial_parameters_sha256": start}
         if self.final_sha256 is None:
-            return start
+            return known
         return {
-            **start,
+            **known,
             "final_parameters_sha256": self.final_sha256,
-            "parameters_changed": self.final_sha256 != start["initial_parameters_sha256"],
+            "parameters_changed": self.final_sha256 != start,
         }
 
     def _outcomes(self) -> dict[str, Any]:
@@ -192,38 +193,6 @@ class _Run:
         return {
             "method_metrics": self.outcome.metrics(),
             "evaluation": self.outcome.block(self.bench.task.benchmark, "validation", step),
-        }
-
-    def _training(self) -> dict[str, Any]:
-        recorder = self.recorder
-        if recorder is None:
-            return {}
-        return {
-            "telemetry": self._telemetry(recorder),
-            "clip_activity": recorder.clip_activity(),
-            "training": recorder.training(),
-            "sampling": {
-                "zero_advantage_groups": recorder.zero_advantage_groups,
-                "tasks_attempted": recorder.groups,
-                "generated_training_tokens_including_rejected_groups": recorder.generated_tokens,
-            },
-            "surface_scan": recorder.surface.block(),
-        }
-
-    def _telemetry(self, recorder: Recorder) -> dict[str, Any]:
-        population = self.training.advantage == "population"
-        return {
-            "level": recorder.level,
-            "every": recorder.every,
-            "groups_per_step": self.training.prompts_per_round,
-            "responses_per_group": self.training.group_size,
-            "advantage": {
-                "ddof": 0 if population else 1,
-                "epsilon": 1e-6 if population else 1e-4,
-            },
-            "loss_type": self.training.loss_type,
-            "zero_groups": "kept",
-            "clip_reachable": self.trainer.clip_reachable,
         }
 
     def _cost(self, minutes: float) -> dict[str, Any]:

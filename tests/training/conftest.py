@@ -14,6 +14,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 MISSING = [name for name in ("torch", "trl") if find_spec(name) is None]
 WITHOUT_TORCH = (
+    "test_training_docs.py",
     "test_training_recorder.py",
     "test_training_rewards.py",
     "test_training_study_file.py",
