@@ -1,7 +1,8 @@
-"""The tiny study: wall time, memory, the same file twice, and ten kills at random moments.
+"""The tiny study in a fresh environment: time, memory, the same file twice, and ten kills.
 
-Runs `audit train` twice without interruption and compares the files; then kills it with SIGKILL at
-ten random moments, starting again after each, until a last start finishes, and compares that file.
+Makes a virtual environment, installs the package with its extra `train`, runs `audit train` there
+twice without interruption and compares the files; then kills it with SIGKILL at ten random moments,
+starting again after each, until a last start finishes, and compares that file.
 
     python benchmarks/training_resume.py --write benchmarks/training_resume.md
 """
@@ -19,10 +20,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import venv
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 KILLS = 10
@@ -46,22 +47,48 @@ epsilon_high = 0.28
 """
 
 
-def start(study: Path, output: Path) -> subprocess.Popen[bytes]:
+class Environment(NamedTuple):
+    """A fresh virtual environment, seconds its install took, its size and what it holds."""
+
+    program: Path
+    seconds: float
+    megabytes: float
+    packages: str
+
+
+def fresh_environment(folder: Path) -> Environment:
+    begun = time.monotonic()
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    # torch alone first: an index may have a CPU build of it under one version only.
+    for wanted in ("torch==2.13.0", f"{ROOT}[train]"):
+        subprocess.run([python, "-m", "pip", "install", "-q", wanted], check=True)
+    seconds = time.monotonic() - begun
+    size = sum(path.lstat().st_size for path in folder.rglob("*"))
     code = (
-        "import argparse, sys; from audit.cli import train; parser = argparse.ArgumentParser(); "
-        "train.configure(parser); sys.exit(train.main(parser.parse_args()))"
+        "from importlib.metadata import version; "
+        "print(*(f'{n} {version(n)}' for n in ('torch', 'trl', 'transformers')), sep=', ')"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    said = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True)
+    return Environment(folder / "bin" / "audit", seconds, size / 1e6, said.stdout.strip())
+
+
+def start(program: Path, study: Path, output: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", code, str(study), "-o", str(output), "--quiet"],
-        env=environment,
+        [program, "train", str(study), "-o", str(output), "--quiet"],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        cwd=study.parent,
         stdout=subprocess.DEVNULL,
     )
 
 
-def finish(process: subprocess.Popen[bytes]) -> None:
-    if process.wait() != 0:
+def finish(process: subprocess.Popen[bytes]) -> resource.struct_rusage:
+    """Wait for the command and return what it alone used."""
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
         raise SystemExit(f"audit train ended with status {process.returncode}")
+    return used
 
 
 def without_times(path: Path) -> Any:
@@ -92,19 +119,22 @@ def main() -> int:
     moments = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        environment = fresh_environment(folder / "environment")
         study = folder / "study.toml"
         study.write_text(STUDY)
-        seconds = []
+        seconds, used = [], []
         for copy in ("first", "second"):
             begun = time.monotonic()
-            finish(start(study, folder / copy / "results.json"))
+            used.append(finish(start(environment.program, study, folder / copy / "results.json")))
             seconds.append(time.monotonic() - begun)
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        cpu = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime / 2
+        peak = max(u.ru_maxrss for u in used) / 1024
+        cpu = sum(u.ru_utime + u.ru_stime for u in used) / 2
         first = without_times(folder / "first" / "results.json")
         same_twice = first == without_times(folder / "second" / "results.json")
-        rows, same_killed = kill_and_resume(folder, study, moments, min(seconds), first)
-    text = table(seconds, cpu, peak, same_twice, rows, same_killed, options.seed)
+        rows, same_killed = kill_and_resume(
+            environment.program, folder, study, moments, min(seconds), first
+        )
+    text = table(environment, seconds, cpu, peak, same_twice, rows, same_killed, options.seed)
     print(text, end="")
     if options.write:
         Path(options.write).write_text(text)
@@ -112,25 +142,25 @@ def main() -> int:
 
 
 def kill_and_resume(
-    folder: Path, study: Path, moments: random.Random, whole: float, first: Any
+    program: Path, folder: Path, study: Path, moments: random.Random, whole: float, first: Any
 ) -> tuple[list[tuple[float, int]], bool]:
     """Kill ten times; (seconds until the kill, pieces finished by then) and whether files agree."""
     output = folder / "killed" / "results.json"
     rows: list[tuple[float, int]] = []
     while len(rows) < KILLS:
         delay = moments.uniform(0.3, 1.0) * whole
-        process = start(study, output)
+        process = start(program, study, output)
         time.sleep(delay)
         if process.poll() is not None:
             # It finished before the moment came: begin anew, so that all ten kills are kills.
-            for path in output.with_suffix(".runs").glob("*.json"):
+            for path in output.with_name(output.name + ".runs").glob("*.json"):
                 path.unlink()
             output.unlink()
             continue
         process.send_signal(signal.SIGKILL)
         process.wait()
-        rows.append((delay, len(list(output.with_suffix(".runs").glob("*.json")))))
-    finish(start(study, output))
+        rows.append((delay, len(list(output.with_name(output.name + ".runs").glob("*.json")))))
+    finish(start(program, study, output))
     different = list(differences(without_times(output), first))
     for place in different[:20]:
         print(f"differs: {place}", file=sys.stderr)
@@ -138,6 +168,7 @@ def kill_and_resume(
 
 
 def table(
+    environment: Environment,
     seconds: list[float],
     cpu: float,
     peak: float,
@@ -146,18 +177,19 @@ def table(
     same_killed: bool,
     seed: int,
 ) -> str:
-    packages = ", ".join(f"{n} {version(n)}" for n in ("torch", "trl", "transformers"))
     lines = [
-        "# A tiny study: time, memory, and ten kills",
+        "# A tiny study in a fresh environment: time, memory, and ten kills",
         "",
         "Written by `python benchmarks/training_resume.py --write benchmarks/training_resume.md`.",
         "Two arms x 2 seeds of 5 rounds at 16 x 8 responses, 100 holdout tasks x 4 samples, three",
         "base evaluations; one process, one thread. Other work may have shared the machine. Python "
-        f"{platform.python_version()}, {packages};",
+        f"{platform.python_version()}, {environment.packages};",
         f"{os.cpu_count()} cores, {platform.machine()}.",
         "",
         "| figure | value |",
         "|---|---:|",
+        f"| fresh environment: install | {environment.seconds:.0f} s |",
+        f"| fresh environment: on disk | {environment.megabytes:.0f} MB |",
         f"| wall time, from start to file | {seconds[0]:.0f} s and {seconds[1]:.0f} s |",
         f"| CPU time of one | {cpu:.0f} s |",
         f"| peak memory (resident) | {peak:.0f} MB |",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ EXAMPLES = (
     "audit train study.toml -o results.json --workers 2",
     "audit train --selftest",
 )
+
+_RUNS = ".runs"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--workers", type=int, default=1, metavar="N", help="runs at a time, in processes"
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run on this Dask cluster instead")
+    parser.add_argument(
+        "--retry-failed",
+        action="store_true",
+        help="train once more what failed (not what diverged); the file says what went before",
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.description = (
         "Train every arm with every seed, evaluate per task, and write a results file.\n\n"
@@ -69,15 +78,16 @@ def main(options: argparse.Namespace) -> int:
 
     study = read_study(options.study)
     output = _output(options)
-    ledger = Ledger(output.with_suffix(".runs"))
-    bench = prepare(study, options.study, ledger)
-    if options.dry_run:
-        from audit.training.forecast import forecast
+    with _runs_folder(output, dry=options.dry_run) as folder:
+        ledger = Ledger(folder)
+        bench = prepare(study, options.study, ledger)
+        if options.dry_run:
+            from audit.training.forecast import forecast
 
-        for line in forecast(bench, ledger):
-            print(line)
-        return 0
-    return _run(options, bench, ledger, output)
+            for line in forecast(bench, ledger, options.workers):
+                print(line)
+            return 0
+        return _run(options, bench, ledger, output)
 
 
 def _output(options: argparse.Namespace) -> Path:
@@ -86,18 +96,28 @@ def _output(options: argparse.Namespace) -> Path:
     output = Path(options.output or study.with_name("results.json"))
     if output.is_dir():
         raise UsageError("is a folder; name a file for the results", path=str(output))
-    if output.suffix == ".runs":
-        raise UsageError("is the name of the folder of finished runs", path=str(output))
+    if output.suffix == _RUNS:
+        raise UsageError("is the name of a folder of finished runs", path=str(output))
     if output.resolve() == study.resolve():
         raise UsageError("the results file would replace the study file", path=str(output))
-    runs = output.with_suffix(".runs")
+    return output
+
+
+@contextmanager
+def _runs_folder(output: Path, *, dry: bool) -> Iterator[Path]:
+    """Yield the folder of finished runs; a dry run without one leaves none behind."""
+    runs = output.with_name(output.name + _RUNS)
+    if dry and not runs.is_dir():
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+        return
     try:
         runs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot be made: {error.strerror or error}", path=str(runs)) from error
     if not (os.access(output.parent, os.W_OK) and os.access(runs, os.W_OK)):
         raise UsageError("its folder cannot be written to", path=str(output))
-    return output
+    yield runs
 
 
 def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> int:
@@ -108,7 +128,13 @@ def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> 
     bars = Bars(len(pieces(bench)), quiet=options.quiet or not is_main_process())
     try:
         document = run_study(
-            bench, ledger, output, bars, workers=options.workers, scheduler=options.scheduler
+            bench,
+            ledger,
+            output,
+            bars,
+            workers=options.workers,
+            scheduler=options.scheduler,
+            retry_failed=options.retry_failed,
         )
     finally:
         bars.close()
@@ -131,6 +157,8 @@ def _report(document: Mapping[str, Any], runs: list[tuple[str, Any]], output: Pa
         else:
             outcome = f"{run['status']}: {run['failure']}"
         print(f"  {arm:<24} seed {run['seed']:<6} {outcome}")
+    if any(run["status"] == "failed" for _, run in runs):
+        print("failed runs stay as they are; --retry-failed trains them once more")
     print(f"next: audit verify {output}")
 
 

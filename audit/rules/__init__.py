@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from audit.rules import (
+    activity,
     advantages,
     aggregates,
     baseline,
@@ -43,6 +44,7 @@ CATALOGUE: tuple[Rule, ...] = (
     *seeds.RULES,
     *leakage.RULES,
     *mechanism.RULES,
+    *activity.RULES,
     *baseline.RULES,
     *compute.RULES,
     *confounds.RULES,

@@ -12,7 +12,7 @@ from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 MATCHED_SHARE = 0.1
 """Tokens further apart than this, relative to the smaller, are unmatched."""
-_BUDGET = ("steps", "group", "max_tokens", "inner_updates")
+_BUDGET = ("steps", "prompts_per_step", "group", "max_tokens", "inner_updates")
 
 
 def _spent(arm: Arm) -> list[int] | None:
@@ -94,7 +94,8 @@ def matched_budget_flag(case: Case) -> Iterator[Outcome]:
     """matched_upper_bound_budget and the protocols of the arms contradict.
 
     Why
-        Steps, group size, token limit and updates per batch bound what an arm may spend.
+        Steps, prompts a step, group size, token limit and updates per batch bound what an arm may
+        spend.
     Fix
         Set the flag from the protocols.
     Bad

@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from audit.finding import Severity
 from audit.pointer import join
+from audit.rules.activity import Activity, activity_of
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 from audit.rules.sampling import flat_groups
 from audit.rules.telemetry import ArmLog, RunLog
-
-# The mean clip fraction of an update, where its responses are not audited one by one.
-_CLIP_METRIC = "audit/clip_fraction"
-
-
-class _Activity(NamedTuple):
-    """What tells of an arm's clip: in all, after the first update of a batch, and where it fired.
-
-    ``unit`` says what was counted: response audits, or updates where the log only sums them up.
-    Where gated fractions are logged they decide: a token outside the bounds whose gradient was
-    not stopped is no act of the clip.
-    """
-
-    unit: str
-    total: int
-    later: int
-    fired: int
-    first_later: str | None
 
 
 def mechanism_never_acted(case: Case) -> Iterator[Outcome]:
@@ -48,7 +30,7 @@ def mechanism_never_acted(case: Case) -> Iterator[Outcome]:
         "clip_fraction": 0.0117 in some audits after the first update
     """
     logs = case.logs
-    top = _activity(logs[0]) if logs else _Activity("updates", 0, 0, 0, None)
+    top = activity_of(logs[0]) if logs else Activity("updates", 0, 0, 0, None)
     if not top.total:
         yield Skipped("the top arm logs no clip fractions")
         return
@@ -66,7 +48,7 @@ def mechanism_never_acted(case: Case) -> Iterator[Outcome]:
     )
 
 
-def _in_words(top: _Activity, logs: tuple[ArmLog, ...]) -> str:
+def _in_words(top: Activity, logs: tuple[ArmLog, ...]) -> str:
     if not top.later:
         return (
             f"the method's clip fired in 0 of {top.total} {top.unit}, and none could have shown "
@@ -76,36 +58,9 @@ def _in_words(top: _Activity, logs: tuple[ArmLog, ...]) -> str:
         f"the method's clip fired in 0 of the {top.later} {top.unit} that could have shown it "
         f"(0 of {top.total} in all)"
     )
-    others = [(log.arm.name, _activity(log)) for log in logs[1:]]
+    others = [(log.arm.name, activity_of(log)) for log in logs[1:]]
     told = [f"that of {name} in {a.fired} of {a.later}" for name, a in others if a.later]
     return "; ".join([text, *told])
-
-
-def _activity(arm: ArmLog) -> _Activity:
-    return _of_audits(arm) if arm.audits else _of_updates(arm)
-
-
-def _of_audits(arm: ArmLog) -> _Activity:
-    fractions, gated = arm.column("clip_fraction"), arm.column("gated_clip_fraction")
-    later = arm.of_first_updates.count(0)
-    told = (update.pointer for update in arm.updates if update.place and update.first < update.end)
-    first_later = next(told, None)
-    if arm.known("gated_clip_fraction"):
-        pairs = zip(fractions, gated, strict=True)
-        fractions = [share if stopped is None else stopped for share, stopped in pairs]
-    fired = sum(map(bool, fractions))
-    return _Activity("response audits", arm.known("clip_fraction"), later, fired, first_later)
-
-
-def _of_updates(arm: ArmLog) -> _Activity:
-    shares = [
-        (update, (update.document.get("metrics") or {}).get(_CLIP_METRIC)) for update in arm.updates
-    ]
-    told = [(update, share) for update, share in shares if share is not None]
-    later = [update for update, _ in told if update.place]
-    fired = sum(share > 0 for _, share in told)
-    first = later[0].pointer if later else None
-    return _Activity("updates", len(told), len(later), fired, first)
 
 
 def zero_variance_groups(case: Case) -> Iterator[Outcome]:
@@ -195,6 +150,8 @@ def clip_unreachable(case: Case) -> Iterator[Outcome]:
 
 
 def _moved(arm: ArmLog, log: RunLog) -> bool:
+    if (log.run.document.get("clip_activity") or {}).get("clipped_tokens"):
+        return True
     ratios = arm.column("max_abs_log_ratio")
     return any(
         any(ratios[update.first : update.end]) for update in arm.updates if update.log is log

@@ -42,6 +42,7 @@ def grpo_arguments(
         beta=training.beta,
         importance_sampling_level=training.importance_sampling_level,
         use_vllm=training.use_vllm,
+        **{f"vllm_{name}": value for name, value in training.vllm.items()},
         bf16=training.dtype == "bfloat16",
         use_cpu=on_cpu,
         logging_steps=1,

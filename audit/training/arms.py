@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from audit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from audit.training.study_file import Arm, Evaluating, Study, TaskSettings, Training
+    from audit.training.study_file import Arm, Evaluating, Study, TaskSettings
     from audit.training.tasks import Task
     from audit.training.trust_region import TrustRegion
 
@@ -41,18 +41,18 @@ def _given(value: T | None) -> T:
     return value
 
 
-def protocol(arm: Arm, training: Training, evaluation: Evaluating) -> dict[str, Any]:
+def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
     """Build the ``protocol`` block: every setting, null where only another arm sets it.
 
     What the task knows (the reward, what was seen) is its partition's to add.
     """
-    region = trust_region(arm)
+    region, training = trust_region(arm), arm.training
     return {
         "steps": training.rounds,
         "group": training.group_size,
         "prompts_per_step": training.prompts_per_round,
         "max_tokens": training.max_tokens,
-        "inner_updates": max(1, training.passes // training.accumulation),
+        "inner_updates": training.inner_updates,
         "iterations": training.iterations,
         "steps_per_generation": training.steps_per_generation,
         "gradient_accumulation": training.accumulation,
@@ -64,7 +64,10 @@ def protocol(arm: Arm, training: Training, evaluation: Evaluating) -> dict[str, 
         "beta": training.beta,
         "temperature": training.temperature,
         "dtype": training.dtype,
+        "advantage": training.advantage,
         "lora_rank": training.lora_rank,
+        "use_vllm": training.use_vllm,
+        **({"vllm": dict(training.vllm)} if training.vllm else {}),
         "evaluation_samples": evaluation.samples,
         "clip": arm.clip,
         "epsilon_low": arm.epsilon_low,
@@ -108,27 +111,9 @@ def task_errors(path: str) -> Iterator[None]:
 
 def changed_fields(study: Study) -> list[str]:
     """Names of the protocol fields in which the method differs from the other arms."""
-    top = protocol(study.method, study.training, study.evaluation)
-    others = [
-        protocol(arm, study.training, study.evaluation)
-        for arm in study.arms
-        if arm is not study.method
-    ]
-    return sorted(name for name in top if any(top[name] != other[name] for other in others))
-
-
-def check_arms(study: Study, path: str) -> None:
-    """Refuse a study of one arm, which compares nothing, and an arm that makes no region.
-
-    Raises
-    ------
-    InputError
-        Naming the file and the arm.
-    """
-    if len(study.arms) < 2:
-        raise InputError("arms: a study compares at least two arms", path=path)
-    for arm in study.arms:
-        try:
-            trust_region(arm)
-        except UsageError as error:
-            raise InputError(f"arms.{arm.name}: {error.message}", path=path) from error
+    top, *others = (
+        protocol(arm, study.evaluation)
+        for arm in sorted(study.arms, key=lambda arm: arm is not study.method)
+    )
+    names = {name for one in (top, *others) for name in one}
+    return sorted(n for n in names if any(top.get(n) != other.get(n) for other in others))

@@ -64,7 +64,7 @@ def results_document(
         "base_evaluations": base,
         "seed_results": runs[top.name],
         "controls": {
-            arm.name: _control(arm, runs[arm.name], runs[top.name])
+            arm.name: _control(arm, runs[arm.name], top, runs[top.name])
             for arm in study.arms
             if arm is not top
         },
@@ -117,7 +117,7 @@ def _spread(values: list[float]) -> dict[str, Any] | None:
     return {"mean": statistics.fmean(values), **std, "n": len(values)}
 
 
-def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
+def _control(arm: Arm, runs: list[Run], method: Arm, top: list[Run]) -> dict[str, Any]:
     finished = [r for r in runs if r["status"] == "finished"]
     tokens = "generated_training_tokens_including_rejected_groups"
     by_seed = {r["seed"]: r["sampling"][tokens] for r in top if r["status"] == "finished"}
@@ -135,10 +135,16 @@ def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
             "generated_tokens_including_rejected_groups": [r["sampling"][tokens] for r in finished],
             **{name: seen[source] for name, source in _SEEN.items() if source in seen},
         },
-        "matched_upper_bound_budget": True,
+        "matched_upper_bound_budget": _budget(arm) == _budget(method),
         "matched_actual_compute": bool(shared)
         and all(r["sampling"][tokens] == by_seed[r["seed"]] for r in shared),
     }
+
+
+def _budget(arm: Arm) -> tuple[int, ...]:
+    """Return what bounds the tokens an arm may generate and train on."""
+    t = arm.training
+    return t.rounds, t.prompts_per_round, t.group_size, t.max_tokens, t.inner_updates
 
 
 def to_text(document: dict[str, Any]) -> str:

@@ -2,35 +2,67 @@
 
 from __future__ import annotations
 
+import os
+import queue
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from audit.errors import UsageError
+from audit.training.progress import Report
 
 Job = tuple[Any, ...]
+Message = tuple[str, str, int, int]
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+_TOPIC = "audit-progress"
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Workers, how one of them reports its progress, and what has been reported here.
+
+    ``report`` is called in the worker, so it is a function of this module, which pickles by name.
+    """
+
+    executor: Executor
+    report: Report
+    messages: Any  # a queue: of threads, or of processes
 
 
 def completed(
-    jobs: Sequence[Job], function: Callable[..., Any], executor: Executor | None
+    jobs: Sequence[Job], function: Callable[..., Any], crew: Crew, heard: Report
 ) -> Iterator[tuple[Job, Any]]:
-    """Yield each job with its result as it finishes: in order here, in any order elsewhere.
+    """Yield each job with its result as it finishes, in whatever order.
+
+    Parameters
+    ----------
+    function : callable
+        Called in a worker with the parts of a job and the crew's ``report``.
+    heard : callable
+        Called here with each report.
 
     Raises
     ------
     UsageError
         When the workers are gone; what finished before was yielded, so a second start goes on.
     """
-    if executor is None:
-        for job in jobs:
-            yield job, function(*job)
-        return
-    futures: dict[Future[Any], Job] = {executor.submit(function, *job): job for job in jobs}
+    futures: dict[Future[Any], Job] = {
+        crew.executor.submit(function, *job, crew.report): job for job in jobs
+    }
+    waiting = set(futures)
     try:
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        while waiting:
+            done, waiting = wait(
+                waiting, timeout=_SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED
+            )
+            for message in _pending(crew.messages):
+                heard(*message)
+            for future in sorted(done, key=list(futures).index):
+                yield futures[future], future.result()
     except BrokenProcessPool as error:
         raise UsageError(
             "a worker process was killed (often for memory); finished runs are kept, start again "
@@ -39,17 +71,20 @@ def completed(
 
 
 @contextmanager
-def executor_for(
-    workers: int, scheduler: str | None, timeout: float = 20
-) -> Iterator[Executor | None]:
-    """Yield the executor asked for; None stands for this process.
+def crew_for(
+    workers: int, scheduler: str | None, *, gpus: Sequence[str] = (), timeout: float = 20
+) -> Iterator[Crew]:
+    """Yield the workers asked for.
 
     Parameters
     ----------
     workers : int
-        Processes here, where no scheduler is given. One means this process.
+        Processes here, where no scheduler is given.
     scheduler : str, optional
         Address of a Dask scheduler. A task whose worker dies is given to another worker.
+    gpus : sequence of str
+        As ``CUDA_VISIBLE_DEVICES`` names them; processes here are given one each, in turn. Workers
+        of a cluster see what they were started with.
     timeout : float
         Seconds to wait for the scheduler.
 
@@ -59,25 +94,50 @@ def executor_for(
         When Dask is missing or the scheduler does not answer.
     """
     if scheduler is not None:
-        with _dask(scheduler, timeout) as executor:
-            yield executor
-    elif workers == 1:
-        yield None
+        with _dask(scheduler, timeout) as crew:
+            yield crew
     else:
-        with _processes(workers) as executor:
-            yield executor
+        with _processes(workers, gpus) as crew:
+            yield crew
 
 
-def _processes(workers: int) -> Executor:
+@contextmanager
+def _processes(workers: int, gpus: Sequence[str]) -> Iterator[Crew]:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     # A forked child would inherit torch's threads in whatever state they are.
-    return ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn"))
+    context = get_context("spawn")
+    messages, numbers = context.Queue(), context.Queue()
+    for number in range(workers):
+        numbers.put(number)
+    with ProcessPoolExecutor(
+        max_workers=workers,
+        mp_context=context,
+        initializer=_start_worker,
+        initargs=(messages, numbers, tuple(gpus)),
+    ) as executor:
+        yield Crew(executor, _report_by_queue, messages)
+
+
+_messages: Any = None  # of a worker process, which gets it as it starts: a queue does not pickle
+
+
+def _start_worker(messages: Any, numbers: Any, gpus: tuple[str, ...]) -> None:
+    global _messages
+    _messages = messages
+    messages.cancel_join_thread()  # a report nobody reads any more must not hold the process back
+    if gpus:
+        # CUDA reads it when it is first used, which in this process is yet to come.
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpus[numbers.get() % len(gpus)]
+
+
+def _report_by_queue(name: str, what: str, done: int, total: int) -> None:
+    _messages.put((name, what, done, total))
 
 
 @contextmanager
-def _dask(address: str, timeout: float) -> Iterator[Executor]:
+def _dask(address: str, timeout: float) -> Iterator[Crew]:
     try:
         from distributed import Client
     except ImportError as error:
@@ -86,9 +146,26 @@ def _dask(address: str, timeout: float) -> Iterator[Executor]:
         client = Client(address, timeout=timeout)
     except (OSError, TimeoutError, ValueError) as error:
         raise UsageError(f"no Dask scheduler answers at {address}: {error}") from error
+    messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
     with client:
+        client.subscribe_topic(_TOPIC, lambda event: messages.put(event[1]))
         executor = client.get_executor(retries=2)
         try:
-            yield executor
+            yield Crew(executor, _report_by_topic, messages)
         finally:
+            client.unsubscribe_topic(_TOPIC)
             executor.shutdown(wait=False)
+
+
+def _report_by_topic(name: str, what: str, done: int, total: int) -> None:
+    from distributed import get_worker
+
+    get_worker().log_event(_TOPIC, (name, what, done, total))
+
+
+def _pending(messages: Any) -> Iterator[Message]:
+    while True:
+        try:
+            yield messages.get_nowait()
+        except queue.Empty:
+            return

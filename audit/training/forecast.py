@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from audit.errors import UsageError
 from audit.training.arms import changed_fields
@@ -14,95 +14,112 @@ from audit.training.guards import clip_reachable
 if TYPE_CHECKING:
     from audit.training.ledger import Ledger
     from audit.training.run import Bench
+    from audit.training.study_file import Training
 
 _PROBE_ROUNDS = 3
 _SEED_SDS = (0.01, 0.03, 0.05)
 
 
-def forecast(bench: Bench, ledger: Ledger) -> Iterator[str]:
-    """Lines for a person; runs are timed on a few rounds where none is finished yet."""
+def forecast(bench: Bench, ledger: Ledger, workers: int = 1) -> Iterator[str]:
+    """Lines for a person; runs are timed on a few rounds where none is finished yet.
+
+    Raises
+    ------
+    UsageError
+        When the short run for timing fails or diverges, as the study's would.
+    """
     study, partition = bench.study, bench.partition
-    training = study.training
     yield (
         f"{bench.task.benchmark}: {len(partition.train)} training prompts "
         f"({partition.dropped} dropped against the holdout, {partition.ngram}-grams), "
         f"{len(partition.holdout)} holdout tasks x {study.evaluation.samples} samples"
     )
     for arm in study.arms:
-        yield f"  arm {arm.name} ({arm.role}): {arm.clip} clip"
+        training = arm.training
+        yield (
+            f"  arm {arm.name} ({arm.role}): {arm.clip} clip, {training.rounds} rounds of "
+            f"{training.prompts_per_round} x {training.group_size} responses, {training.updates} "
+            f"updates a run; {_reachability(training)}"
+        )
     yield f"  arms differ in: {', '.join(changed_fields(study)) or 'nothing'}"
-    yield (
-        f"  {training.rounds} rounds of {training.prompts_per_round} x {training.group_size} "
-        f"responses, {training.updates} updates a run"
-    )
-    yield _reachability(bench)
-    yield from _schedule(bench, ledger)
+    yield from _schedule(bench, ledger, workers)
     yield from _smallest_effects(bench)
 
 
-def _reachability(bench: Bench) -> str:
-    training = bench.study.training
-    reachable = clip_reachable(
-        training.accumulation, training.steps_per_generation, training.iterations
-    )
-    if reachable:
-        return "  the clip can be reached: some updates are made off-policy"
-    if training.allow_unreachable_clip:
-        return "  the clip CANNOT be reached, which the study allows: this tests no clip"
-    return "  the clip CANNOT be reached: the runs would be refused"
+def _reachability(training: Training) -> str:
+    if clip_reachable(training.accumulation, training.steps_per_generation, training.iterations):
+        return "the clip can be reached"
+    return "the clip CANNOT be reached, which the study allows: this tests no clip"
 
 
-def _schedule(bench: Bench, ledger: Ledger) -> Iterator[str]:
+def _schedule(bench: Bench, ledger: Ledger, workers: int) -> Iterator[str]:
     from audit.training.study import pieces
 
-    runs = [p for p in pieces(bench) if p.arm is not None]
-    kept = [record for p in runs if (record := ledger.get(p.name, p.fingerprint)) is not None]
-    missing = len(runs) - len(kept)
+    wanted = pieces(bench)
+    runs = [p for p in wanted if p.arm is not None]
+    kept = {p.name: r for p in wanted if (r := ledger.get(p.name, p.fingerprint)) is not None}
+    finished = [kept[p.name] for p in runs if p.name in kept]
+    missing = [p for p in wanted if p.name not in kept]
+    left = [p for p in missing if p.arm is not None]
+    bases = len(missing) - len(left)
     yield (
         f"  {len(bench.study.arms)} arms x {len(bench.study.seeds)} seeds = {len(runs)} runs, "
-        f"{len(kept)} finished already, {missing} to do"
+        f"{len(finished)} finished already, {len(left)} to do, and {bases} evaluations of the base"
     )
     if not missing:
         return
-    if kept:
-        minutes = sum(record["cost"]["minutes"] for record in kept) / len(kept)
-        source = f"mean of {len(kept)} finished runs"
+    run, evaluation = _probe(bench)
+    if finished:
+        # A finished run of these settings tells more than a short one.
+        run = sum(record["cost"]["minutes"] for record in finished) / len(finished)
+        source = f"mean of {len(finished)} finished runs"
     else:
-        minutes, source = _probe(bench), f"timed on {_PROBE_ROUNDS} rounds and one evaluation"
-    total = minutes * missing
+        source = f"timed on {_PROBE_ROUNDS} rounds and one evaluation of {bench.study.method.name}"
+    total = run * len(left) + evaluation * bases
     dollars = bench.study.cost
     price = f", {total / 60 * dollars.usd_per_hour:.2f} USD" if dollars else ""
-    yield f"  {minutes:.2f} minutes a run ({source}): {total:.1f} minutes one at a time{price}"
+    yield (
+        f"  {run:.2f} minutes a run ({source}), {evaluation:.2f} an evaluation: "
+        f"{total:.1f} minutes one at a time{price}"
+    )
+    if workers > 1:
+        at_once = min(workers, len(missing))
+        yield (
+            f"  {total / at_once:.1f} minutes with {at_once} workers, if each has a processor or "
+            "GPU to itself"
+        )
 
 
-def _probe(bench: Bench) -> float:
-    """Minutes that a run takes, from a short one whose first round is not counted.
+def _probe(bench: Bench) -> tuple[float, float]:
+    """Minutes that a run and an evaluation take, from a short run of the method.
+
+    Its first updates, which pay for warming up, are not counted.
 
     Raises
     ------
     UsageError
-        When the short run fails or diverges, as the study's would.
+        When the short run fails or diverges.
     """
     from audit.training.run import run
 
     study = bench.study
-    arm, seed = study.method, study.seeds[0]
-    clock: list[float] = []
+    arm = study.method
+    clock: dict[str, list[float]] = {"training": [], "evaluation": []}
 
     def tick(what: str, done: int, total: int) -> None:
-        if what == "training":
-            clock.append(time.monotonic())
+        clock[what].append(time.monotonic())
 
-    training = study.training
+    training = arm.training
     short = replace(training, rounds=training.accumulation * _PROBE_ROUNDS)
-    probe: Any = replace(bench, study=replace(study, training=short))
-    record = run(probe, arm, seed, tick)
+    record = run(bench, replace(arm, training=short), study.seeds[0], tick)
     if record["status"] != "finished":
         raise UsageError(f"the short run for timing {record['status']}: {record['failure']}")
-    steady = len(clock) // 2  # the first updates pay for warming up
-    each = (clock[-1] - clock[steady]) / max(1, len(clock) - 1 - steady) / 60
+    updates = clock["training"]
+    steady = len(updates) // 2
+    each = (updates[-1] - updates[steady]) / max(1, len(updates) - 1 - steady) / 60
+    evaluation = (clock["evaluation"][-1] - updates[-1]) / 60
     fixed: float = record["cost"]["minutes"] - each * short.updates
-    return max(0.0, fixed) + each * training.updates
+    return max(0.0, fixed) + each * training.updates, evaluation
 
 
 def _smallest_effects(bench: Bench) -> Iterator[str]:

@@ -1,20 +1,22 @@
 """Finished pieces of a study on disk, so that a killed one goes on where it stopped.
 
-Each run and each evaluation of the base is one file, written whole or not at all, that carries a
-fingerprint of everything its content depends on. A piece whose fingerprint no longer fits is made
-again; one that fits is never made twice.
+Each run and each evaluation of the base is one file, written whole or not at all, named after a
+fingerprint of everything its content depends on. One that fits is never made twice, and one of
+other settings is never written over: going back to those settings finds it again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from audit.errors import InputError, UsageError
+from audit.writing import write_whole
+
+_SHOWN = 12  # digits of the fingerprint in a file's name; the whole of it is inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +26,18 @@ class Ledger:
     folder: Path
 
     def get(self, name: str, fingerprint: str) -> dict[str, Any] | None:
-        """Return the piece of that name, or None where it is missing or of other settings.
+        """Return the piece of that name and those settings, or None where it is missing.
 
         Raises
         ------
         InputError
             When the file is there and cannot be read.
         """
-        path = self.folder / f"{name}.json"
+        path = self.path(name, fingerprint)
         try:
             entry = json.loads(path.read_bytes())
-            fits = entry["fingerprint"] == fingerprint
+            if entry["fingerprint"] != fingerprint:
+                raise ValueError("its content is of other settings")
             piece: dict[str, Any] = entry["piece"]
         except FileNotFoundError:
             return None
@@ -42,41 +45,36 @@ class Ledger:
             raise InputError(
                 f"not a finished piece ({error}); delete it", path=str(path)
             ) from error
-        return piece if fits else None
+        return piece
 
     def put(self, name: str, fingerprint: str, piece: dict[str, Any]) -> None:
-        """Write a finished piece."""
+        """Write a finished piece.
+
+        Raises
+        ------
+        UsageError
+            When it cannot be written.
+        """
+        path = self.path(name, fingerprint)
         text = json.dumps({"fingerprint": fingerprint, "piece": piece}, allow_nan=False)
-        write_whole(self.folder / f"{name}.json", text)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"cannot be made: {error.strerror or error}", path=str(self.folder)
+            ) from error
+        write_whole(path, text.encode())
+
+    def path(self, name: str, fingerprint: str) -> Path:
+        """Return the file of a piece."""
+        return self.folder / f"{name}.{fingerprint[:_SHOWN]}.json"
+
+    def others(self, wanted: set[Path]) -> list[Path]:
+        """Return the finished pieces in the folder that are not among the wanted ones, sorted."""
+        found = self.folder.glob("*.json") if self.folder.is_dir() else ()
+        return sorted(path for path in found if path not in wanted)
 
 
 def fingerprint_of(settings: Any) -> str:
     """SHA-256 of settings as JSON with sorted keys."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that no reader, and no crash, ever sees half of it.
-
-    Raises
-    ------
-    UsageError
-        Where the file cannot be written.
-    """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        _write(path, part, text)
-    except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror or error}", path=str(path)) from error
-
-
-def _write(path: Path, part: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

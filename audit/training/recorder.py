@@ -2,8 +2,8 @@
 
 Three levels. ``full`` keeps every response of every update. ``sparse`` keeps the first and last
 rounds response by response, of all groups or of the first few, and sums up the others.
-``summary`` sums up all of them: a few metrics to six significant digits, and the rewards and rows
-of step 1 alone (they show that two arms started alike).
+``summary`` sums up all of them: right answers of each group and a few metrics to six significant
+digits; the rewards and rows are those of step 1 alone (they show that two arms started alike).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from audit.training.surface import SurfaceScan
 
 Level = Literal["full", "sparse", "summary"]
 
@@ -97,8 +99,7 @@ class Recorder:
     edge_rounds: int = 1
     audited_groups: int = 0
     rounds: list[Round] = field(default_factory=list)
-    last_completions: list[str] = field(default_factory=list)
-    last_rewards: list[float] = field(default_factory=list)
+    surface: SurfaceScan = field(default_factory=SurfaceScan)
 
     def begin(
         self,
@@ -225,6 +226,7 @@ class Recorder:
         return {
             "step": step,
             **start,
+            "correct_counts": r.correct,
             "zero_advantage_groups": _flat_groups(r, self.group_size),
             "updates": [
                 {

@@ -6,14 +6,14 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import AuditError
+from audit.errors import AuditError, UsageError
 from audit.training.arms import protocol, trust_region
 from audit.training.evaluation import Condition, Outcome, evaluate
+from audit.training.progress import Progress, silent
 from audit.training.study_file import Arm, Study
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from audit.training.recorder import Recorder
     from audit.training.tasks import Partition, Task
-
-Progress = Callable[[str, int, int], None]
-"""Told what is under way, how much of it is done, and how much there is."""
 
 # Two runs in one process would draw from one random state; threads of a Dask worker take turns.
 _ONE_AT_A_TIME = threading.Lock()
@@ -38,10 +35,6 @@ class Bench:
     partition: Partition
     cache: Path
     checkpoint: dict[str, Any]
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Progress that is not shown."""
 
 
 def run(bench: Bench, arm: Arm, seed: int, progress: Progress = silent) -> dict[str, Any]:
@@ -76,7 +69,7 @@ class _Run:
 
     def __init__(self, bench: Bench, arm: Arm, seed: int, progress: Progress) -> None:
         self.bench, self.arm, self.seed, self.progress = bench, arm, seed, progress
-        self.training = bench.study.training
+        self.training = arm.training
         self.device = _device(bench.study)
         self.trainer: Any = None
         self.recorder: Recorder | None = None
@@ -106,9 +99,9 @@ class _Run:
             "checkpoint": self.bench.checkpoint,
             **self._weights(),
             **self._outcomes(),
-            **self._training(),
+            **({} if self.trainer is None else self.trainer.record()),
             "protocol": {
-                **protocol(self.arm, self.training, self.bench.study.evaluation),
+                **protocol(self.arm, self.bench.study.evaluation),
                 **self.bench.partition.protocol,
             },
             "cost": self._cost(minutes),
@@ -186,13 +179,14 @@ class _Run:
     def _weights(self) -> dict[str, Any]:
         if self.trainer is None:
             return {}
-        start = {"initial_parameters_sha256": self.trainer.initial_parameters_sha256}
+        start = self.trainer.initial_parameters_sha256
+        known = {"initial_parameters_sha256": start}
         if self.final_sha256 is None:
-            return start
+            return known
         return {
-            **start,
+            **known,
             "final_parameters_sha256": self.final_sha256,
-            "parameters_changed": self.final_sha256 != start["initial_parameters_sha256"],
+            "parameters_changed": self.final_sha256 != start,
         }
 
     def _outcomes(self) -> dict[str, Any]:
@@ -202,40 +196,6 @@ class _Run:
         return {
             "method_metrics": self.outcome.metrics(),
             "evaluation": self.outcome.block(self.bench.task.benchmark, "validation", step),
-        }
-
-    def _training(self) -> dict[str, Any]:
-        from audit.training.surface import surface_scan
-
-        recorder = self.recorder
-        if recorder is None:
-            return {}
-        return {
-            "telemetry": self._telemetry(recorder),
-            "clip_activity": recorder.clip_activity(),
-            "training": recorder.training(),
-            "sampling": {
-                "zero_advantage_groups": recorder.zero_advantage_groups,
-                "tasks_attempted": recorder.groups,
-                "generated_training_tokens_including_rejected_groups": recorder.generated_tokens,
-            },
-            "surface_scan": surface_scan(recorder.last_completions, recorder.last_rewards),
-        }
-
-    def _telemetry(self, recorder: Recorder) -> dict[str, Any]:
-        population = self.training.advantage == "population"
-        return {
-            "level": recorder.level,
-            "every": recorder.every,
-            "groups_per_step": self.training.prompts_per_round,
-            "responses_per_group": self.training.group_size,
-            "advantage": {
-                "ddof": 0 if population else 1,
-                "epsilon": 1e-6 if population else 1e-4,
-            },
-            "loss_type": self.training.loss_type,
-            "zero_groups": "kept",
-            "clip_reachable": self.trainer.clip_reachable,
         }
 
     def _cost(self, minutes: float) -> dict[str, Any]:
@@ -323,10 +283,24 @@ def _settle(study: Study) -> None:
 
 
 def _device(study: Study) -> str:
+    visible = visible_gpus(study)
+    if len(visible) > 1 and world_size() == 1:
+        raise UsageError(
+            f"{len(visible)} GPUs are visible to one process: give it one (CUDA_VISIBLE_DEVICES), "
+            f"train a run on each (--workers {len(visible)}), or each run on all of them (torchrun)"
+        )
+    return "cuda" if visible else "cpu"
+
+
+def visible_gpus(study: Study) -> list[str]:
+    """Name the GPUs the study may use here, as ``CUDA_VISIBLE_DEVICES`` does."""
     import torch
 
-    wanted = study.training.device
-    return "cuda" if wanted == "auto" and torch.cuda.is_available() else "cpu"
+    if study.training.device == "cpu" or not torch.cuda.is_available():
+        return []
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    count = torch.cuda.device_count()
+    return named.split(",")[:count] if named else [str(n) for n in range(count)]
 
 
 def _lora(rank: int) -> Any:

@@ -6,25 +6,27 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import InputError, UsageError
-from audit.training.arms import check_arms, task_errors, task_of
+from audit.errors import UsageError
+from audit.training.arms import task_errors, task_of
+from audit.training.checks import check_arms, check_data, check_machine
 from audit.training.document import results_document, to_text
 from audit.training.environment import code_commit, package_versions
-from audit.training.executors import completed, executor_for
-from audit.training.ledger import Ledger, fingerprint_of, write_whole
+from audit.training.executors import completed, crew_for
+from audit.training.ledger import Ledger, fingerprint_of
+from audit.training.progress import Report, Throttled
 from audit.training.run import (
     Bench,
     evaluate_base,
     is_main_process,
     run,
-    silent,
+    visible_gpus,
     world_size,
 )
 from audit.training.study_file import Arm, Study
+from audit.writing import write_whole
 
 if TYPE_CHECKING:
     from audit.training.progress import Bars
-    from audit.training.run import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +48,11 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
         When the study cannot be carried out as written.
     """
     check_arms(study, path)
-    training = study.training
-    if training.beta and not training.lora_rank and study.task.name == "addition":
-        raise InputError(
-            "training.beta: the addition task keeps no reference model; use 0, or a lora_rank",
-            path=path,
-        )
+    check_machine(study, world_size(), path)
     task = task_of(study.task, path)
     with task_errors(path):
         partition = task.partition()
-    if not partition.train or not partition.holdout:
-        raise InputError("no training or no holdout tasks are left", path=path)
-    if len(partition.train) < training.prompts_per_round:
-        # TRL draws whole rounds only, and would end such a run without one update.
-        raise InputError(
-            f"training.prompts_per_round: {training.prompts_per_round} is more than the "
-            f"{len(partition.train)} training prompts",
-            path=path,
-        )
+    check_data(study, partition, path)
     cache = ledger.folder.resolve()
     with task_errors(path):
         checkpoint = task.prepare(cache)
@@ -89,15 +78,14 @@ def pieces(bench: Bench) -> list[Piece]:
         Piece(f"base-{n + 1}", fingerprint_of({**shared, "repeat": n}), None, n)
         for n in range(study.evaluation.base_repeats)
     ]
-    training = {
-        "training": asdict(study.training),
+    recorded = {
         "telemetry": asdict(study.telemetry),
         "cost": asdict(study.cost) if study.cost else None,
     }
     runs = [
         Piece(
             f"{arm.name}-seed{seed}",
-            fingerprint_of({**shared, **training, "arm": asdict(arm), "seed": seed}),
+            fingerprint_of({**shared, **recorded, "arm": asdict(arm), "seed": seed}),
             arm,
             seed,
         )
@@ -106,8 +94,9 @@ def pieces(bench: Bench) -> list[Piece]:
     return base + runs
 
 
-def carry_out(bench: Bench, piece: Piece, progress: Progress = silent) -> dict[str, Any]:
+def carry_out(bench: Bench, piece: Piece, report: Report) -> dict[str, Any]:
     """Make one piece, in whatever process this is, and note the commit it was made at."""
+    progress = Throttled(report, piece.name)
     if piece.arm is None:
         record = evaluate_base(bench, piece.number, progress) if is_main_process() else {}
     else:
@@ -123,8 +112,12 @@ def run_study(
     *,
     workers: int = 1,
     scheduler: str | None = None,
+    retry_failed: bool = False,
 ) -> dict[str, Any]:
     """Carry out what is missing, write the results file whole, and return its content.
+
+    A finished run is never made again, and neither is one that diverged; one that failed is where
+    ``retry_failed`` says so, and its record then says how it ended before.
 
     Under ``torchrun`` every process calls this; they train each run together, and the main one
     alone evaluates and writes.
@@ -137,23 +130,35 @@ def run_study(
     state = PartialState(cpu=bench.study.training.device == "cpu") if together else None
     wanted = pieces(bench)
     kept = {p.name: ledger.get(p.name, p.fingerprint) for p in wanted}
+    failed = {name: r for name, r in kept.items() if r is not None and r.get("status") == "failed"}
+    if retry_failed:
+        kept = {name: None if name in failed else r for name, r in kept.items()}
     if state is not None:
         state.wait_for_everyone()  # all have read the ledger before anyone writes to it
     missing = [p for p in wanted if kept[p.name] is None]
     for piece in wanted:
         if piece not in missing:
             bars.finished(piece.name, "kept")
+    others = ledger.others({ledger.path(p.name, p.fingerprint) for p in wanted})
+    if others:
+        bars.note(
+            f"{ledger.folder}: {len(others)} finished pieces of other settings are left as they are"
+        )
     made = _make(bench, missing, bars, together, workers, scheduler)
     for piece, record in made:
         if state is not None:
             record = _from_main(record)
+        if piece.name in failed:
+            before = failed[piece.name]
+            earlier = [*before.get("earlier_failures", []), before["failure"]]
+            record = {**record, "earlier_failures": earlier}
         if state is None or state.is_main_process:
             ledger.put(piece.name, piece.fingerprint, record)
         kept[piece.name] = record
         bars.finished(piece.name, record.get("status", "finished"))
     document = _document(bench, wanted, kept)
     if state is None or state.is_main_process:
-        write_whole(output, to_text(document))
+        write_whole(output, to_text(document).encode())
     return document
 
 
@@ -178,8 +183,9 @@ def _make(
         for piece in missing:
             yield piece, carry_out(bench, piece, bars.inside)
         return
-    with executor_for(workers, scheduler) as executor:
-        for (_, piece), record in completed([(bench, p) for p in missing], carry_out, executor):
+    jobs = [(bench, piece) for piece in missing]
+    with crew_for(workers, scheduler, gpus=visible_gpus(bench.study)) as crew:
+        for (_, piece), record in completed(jobs, carry_out, crew, bars.inside):
             yield piece, record
 
 

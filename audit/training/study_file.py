@@ -15,7 +15,7 @@ from types import UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
 from audit.errors import InputError
-from audit.training.guards import CLAMPED_LOSSES
+from audit.training.guards import CLAMPED_LOSSES, clip_reachable
 from audit.training.recorder import Level
 
 Role = Literal["method", "control", "ablation", "other"]
@@ -39,7 +39,10 @@ class TaskSettings:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """``[training]``: what every arm shares."""
+    """``[training]``: what the arms share, save what ``[arms.NAME.training]`` sets otherwise.
+
+    ``vllm`` holds TRL's options for generating with vLLM, without their prefix ``vllm_``.
+    """
 
     rounds: int = 100
     prompts_per_round: int = 16
@@ -61,6 +64,7 @@ class Training:
     threads: int = 1
     lora_rank: int = 0
     use_vllm: bool = False
+    vllm: Mapping[str, Any] = field(default_factory=dict)
     activation_checkpointing: bool = False
     allow_unreachable_clip: bool = False
 
@@ -68,6 +72,11 @@ class Training:
     def passes(self) -> int:
         """Backward passes over one batch of rollouts."""
         return self.steps_per_generation * self.iterations
+
+    @property
+    def inner_updates(self) -> int:
+        """Optimizer steps that a batch of rollouts takes part in."""
+        return max(1, self.passes // self.accumulation)
 
     @property
     def updates(self) -> int:
@@ -88,11 +97,12 @@ class Evaluating:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """``[arms.NAME]``: the clip, the only thing in which arms differ."""
+    """``[arms.NAME]``: the clip, and the training with what this arm sets otherwise."""
 
     name: str
     role: Role
     clip: Clip
+    training: Training
     epsilon_low: float | None = None
     epsilon_high: float | None = None
     epsilon_high_max: float | None = None
@@ -205,13 +215,14 @@ class _Reader:
             if required not in document:
                 self.fail(required, "missing")
         document = {key: self._plain(value, key) for key, value in document.items()}
+        shared = document.get("training", {})
         study = Study(
             seeds=self._seeds(document["seeds"]),
             task=self._task(document["task"]),
-            training=self.record(Training, document.get("training", {}), "training"),
+            training=self._training(shared),
             evaluation=self.record(Evaluating, document.get("evaluation", {}), "evaluation"),
             telemetry=self.record(Telemetry, document.get("telemetry", {}), "telemetry"),
-            arms=self._arms(document["arms"]),
+            arms=self._arms(document["arms"], shared),
             change=self._optional(Change, document, "change"),
             cost=self._optional(Cost, document, "cost"),
             claims=tuple(self._claims(document.get("claims", []))),
@@ -269,6 +280,8 @@ class _Reader:
     def _typed(self, value: Any, hint: Any, where: str) -> Any:
         if get_origin(hint) in (Union, UnionType):
             hint = next(h for h in get_args(hint) if h is not type(None))
+        if get_origin(hint) is Mapping:
+            hint = dict
         if get_origin(hint) is Literal:
             if value not in get_args(hint):
                 self.fail(where, f"must be one of {', '.join(get_args(hint))}, not {value!r}")
@@ -305,16 +318,16 @@ class _Reader:
         name = self._typed(table["name"], TaskName, "task.name")
         return TaskSettings(name, {k: v for k, v in table.items() if k != "name"})
 
-    def _arms(self, tables: Any) -> tuple[Arm, ...]:
+    def _arms(self, tables: Any, shared: dict[str, Any]) -> tuple[Arm, ...]:
         if not isinstance(tables, dict) or not tables:
             self.fail("arms", "must hold one table per arm")
-        arms = tuple(self._arm(name, table) for name, table in tables.items())
+        arms = tuple(self._arm(name, table, shared) for name, table in tables.items())
         methods = [arm.name for arm in arms if arm.role == "method"]
         if len(methods) != 1:
             self.fail("arms", f"exactly one arm has role 'method', not {len(methods)}")
         return arms
 
-    def _arm(self, name: str, table: Any) -> Arm:
+    def _arm(self, name: str, table: Any, shared: dict[str, Any]) -> Arm:
         where = f"arms.{name}"
         if not _ARM_NAME.fullmatch(name):
             # Each run is a file of this name.
@@ -327,7 +340,8 @@ class _Reader:
             self.fail(where, "must be a table")
         if "name" in table:
             self.fail(f"{where}.name", "the table's key is the name")
-        arm: Arm = self.record(Arm, {"name": name, **table}, where)
+        training = self._training_of(table.get("training", {}), shared, f"{where}.training")
+        arm: Arm = self.record(Arm, {**table, "name": name, "training": training}, where)
         wanted = _CLIP_KEYS[arm.clip]
         for key in dict.fromkeys(k for keys in _CLIP_KEYS.values() for k in keys):
             given = getattr(arm, key) is not None
@@ -337,54 +351,111 @@ class _Reader:
                 self.fail(f"{where}.{key}", f"missing; clip {arm.clip!r} needs it")
         return arm
 
+    def _training_of(self, own: Any, shared: dict[str, Any], where: str) -> Training:
+        """Read the training of an arm: the shared one with the arm's own settings on top."""
+        if not isinstance(own, dict):
+            self.fail(where, "must be a table")
+        for name in _SAME_FOR_ALL:
+            if name in own:
+                self.fail(f"{where}.{name}", "is one for all arms; set it in [training]")
+        return self._training({**shared, **own}, where) if own else self._training(shared)
+
+    def _training(self, table: Any, where: str = "training") -> Training:
+        training: Training = self.record(Training, table, where)
+        self._signs(training, where)
+        if training.threads > _MOST_THREADS:
+            self.fail(f"{where}.threads", f"must be {_MOST_THREADS} or fewer")
+        if training.dtype == "bfloat16" and training.device == "cpu":
+            self.fail(f"{where}.dtype", "bfloat16 needs a GPU: device = 'auto', or use 'float32'")
+        if training.loss_type not in CLAMPED_LOSSES:
+            self.fail(
+                f"{where}.loss_type",
+                f"{training.loss_type!r} has no clamp of the form [1 - low, 1 + high]; "
+                f"use one of {', '.join(CLAMPED_LOSSES)}",
+            )
+        if training.beta and not training.lora_rank:
+            # TRL would load the reference anew, by a name that pins neither revision nor type.
+            self.fail(
+                f"{where}.beta",
+                "needs a lora_rank: with an adapter the base itself is the reference, without one "
+                "no reference is kept",
+            )
+        if training.vllm and not training.use_vllm:
+            self.fail(f"{where}.vllm", "means nothing without use_vllm = true")
+        self._rounds(training, where)
+        return training
+
+    def _rounds(self, training: Training, where: str) -> None:
+        accumulation, passes = training.accumulation, training.passes
+        if training.group_size < 2:
+            self.fail(f"{where}.group_size", "a group needs two responses to compare")
+        if (training.prompts_per_round * training.group_size) % training.steps_per_generation:
+            self.fail(f"{where}.steps_per_generation", "must divide the responses of a round")
+        if training.rounds * passes % accumulation:
+            self.fail(f"{where}.accumulation", "the last update would be cut short")
+        product = (
+            f"steps_per_generation {training.steps_per_generation} x iterations "
+            f"{training.iterations}"
+        )
+        if not clip_reachable(accumulation, training.steps_per_generation, training.iterations):
+            if not training.allow_unreachable_clip:
+                self.fail(
+                    f"{where}.accumulation",
+                    f"the clip cannot be reached: all {passes} passes over a round ({product}) "
+                    f"fall into one update of {accumulation}, so every ratio is 1; lower it, raise "
+                    "iterations, or set allow_unreachable_clip = true",
+                )
+        elif passes % accumulation:
+            self.fail(
+                f"{where}.accumulation",
+                f"{accumulation} does not divide the {passes} passes over a round ({product}), so "
+                "some updates would mix two rounds",
+            )
+
+    def _signs(self, record: Any, where: str) -> None:
+        for f in fields(record):
+            value = getattr(record, f.name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            may_be_zero = (type(record), f.name) in _MAY_BE_ZERO
+            if value < 0 or (value == 0 and not may_be_zero):
+                least = "0 or more" if may_be_zero else "above 0"
+                self.fail(f"{where}.{f.name}", f"must be {least}, not {value}")
+
     def _numbers(self, study: Study) -> None:
-        training, evaluation = study.training, study.evaluation
-        sections: dict[str, Any] = {
-            "training": training,
-            "evaluation": evaluation,
-            "telemetry": study.telemetry,
-        }
-        for where, record in sections.items():
-            for f in fields(record):
-                value = getattr(record, f.name)
-                if isinstance(value, bool) or not isinstance(value, int | float):
-                    continue
-                place = f"{where}.{f.name}"
-                if value < 0 or (value == 0 and place not in _MAY_BE_ZERO):
-                    least = "0 or more" if place in _MAY_BE_ZERO else "above 0"
-                    self.fail(place, f"must be {least}, not {value}")
+        evaluation = study.evaluation
+        self._signs(evaluation, "evaluation")
+        self._signs(study.telemetry, "telemetry")
+        if evaluation.base_repeats < _FEWEST_REPEATS:
+            self.fail(
+                "evaluation.base_repeats",
+                f"must be {_FEWEST_REPEATS} or more, not {evaluation.base_repeats}: the noise of "
+                "the evaluation is measured from them",
+            )
         if study.cost and study.cost.usd_per_hour < 0:
             self.fail("cost.usd_per_hour", f"must be 0 or more, not {study.cost.usd_per_hour}")
         if evaluation.seed >= _SEED_END:
             self.fail("evaluation.seed", f"must be below {_SEED_END}, not {evaluation.seed}")
-        if training.threads > _MOST_THREADS:
-            self.fail("training.threads", f"must be {_MOST_THREADS} or fewer")
-        if training.dtype == "bfloat16" and training.device == "cpu":
-            self.fail("training.dtype", "bfloat16 needs a GPU: device = 'auto', or use 'float32'")
-        if training.loss_type not in CLAMPED_LOSSES:
-            self.fail(
-                "training.loss_type",
-                f"{training.loss_type!r} has no clamp of the form [1 - low, 1 + high]; "
-                f"use one of {', '.join(CLAMPED_LOSSES)}",
-            )
-        if training.group_size < 2:
-            self.fail("training.group_size", "a group needs two responses to compare")
-        if (training.prompts_per_round * training.group_size) % training.steps_per_generation:
-            self.fail("training.steps_per_generation", "must divide the responses of a round")
-        if training.rounds * training.passes % training.accumulation:
-            self.fail("training.accumulation", "the last update would be cut short")
 
 
-_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "true or false",
+    dict: "a table",
+}
 _MAY_BE_ZERO = (
-    "telemetry.audited_groups",
-    "training.warmup_updates",
-    "training.beta",
-    "training.lora_rank",
-    "training.max_grad_norm",
-    "evaluation.seed",
-    "evaluation.temperature",
+    (Telemetry, "audited_groups"),
+    (Training, "warmup_updates"),
+    (Training, "beta"),
+    (Training, "lora_rank"),
+    (Training, "max_grad_norm"),
+    (Evaluating, "seed"),
+    (Evaluating, "temperature"),
 )
+_SAME_FOR_ALL = ("max_tokens", "device", "threads")  # the evaluation and the process rest on them
+_FEWEST_REPEATS = 3  # two give a spread of one degree of freedom, which bounds nothing
 _MOMENTS = (datetime.date, datetime.time)  # a datetime is a date
 _ARM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SEED_END = 2**32  # numpy's random state, which transformers seeds too, takes no more

@@ -99,6 +99,40 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         set_seed(self.args.seed, device_specific=True)
         return super().train(*args, **kwargs)
 
+    def record(self) -> dict[str, Any]:
+        """Return what a results file says of this training in its run.
+
+        Returns
+        -------
+        dict
+            The blocks ``telemetry``, ``clip_activity``, ``training``, ``sampling`` and
+            ``surface_scan`` of schema_version 2; on the main process those of all processes.
+        """
+        recorder, population = self.recorder, self.advantage == "population"
+        return {
+            "telemetry": {
+                "level": recorder.level,
+                "every": recorder.every,
+                "groups_per_step": self.args.generation_batch_size // self.num_generations,
+                "responses_per_group": self.num_generations,
+                "advantage": {
+                    "ddof": 0 if population else 1,
+                    "epsilon": 1e-6 if population else 1e-4,
+                },
+                "loss_type": self.args.loss_type,
+                "zero_groups": "kept",
+                "clip_reachable": self.clip_reachable,
+            },
+            "clip_activity": recorder.clip_activity(),
+            "training": recorder.training(),
+            "sampling": {
+                "zero_advantage_groups": recorder.zero_advantage_groups,
+                "tasks_attempted": recorder.groups,
+                "generated_training_tokens_including_rejected_groups": recorder.generated_tokens,
+            },
+            "surface_scan": recorder.surface.block(),
+        }
+
     # Rollouts ---------------------------------------------------------------------------------
 
     def _calculate_rewards(
@@ -151,9 +185,8 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         lengths, truncated, row = self.accelerator.gather(local).T.tolist()
         known = [r for r in row[:: self.num_generations] if r >= 0]
         everywhere = self.accelerator.gather(advantages)
-        self.recorder.last_completions = texts
         first = self.accelerator.process_index * len(texts)
-        self.recorder.last_rewards = rewards[first : first + len(texts)].tolist()
+        self.recorder.surface.add(texts, rewards[first : first + len(texts)].tolist())
         return self.recorder.begin(
             rewards.tolist(),
             everywhere.tolist(),

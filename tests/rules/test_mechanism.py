@@ -16,6 +16,14 @@ def only(document: dict[str, Any], rule: str) -> Found:
     return found
 
 
+def logged() -> dict[str, Any]:
+    """A study whose log alone tells what the clip did."""
+    document = full()
+    for run in document["seed_results"]:
+        del run["clip_activity"]
+    return document
+
+
 def test_a_clip_that_never_fired_is_counted_against_the_control_that_did() -> None:
     found = only(gppo(), "MECH001")
     assert found.pointer == LATER
@@ -40,7 +48,7 @@ def test_tokens_outside_the_bounds_are_no_act_where_no_gradient_was_stopped() ->
         for inner in range(2)
         for audit in range(8)
     }
-    assert "0 of the 48 response audits" in only(patched(full(), dict(gated)), "MECH001").message
+    assert "0 of the 48 response audits" in only(patched(logged(), dict(gated)), "MECH001").message
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01])
@@ -129,6 +137,74 @@ def test_a_clip_out_of_reach_is_a_warning_and_a_false_statement_an_error() -> No
         f"/seed_results/0/training/{step}/updates/1/response_audits": []
         for step in range(len(full()["seed_results"][0]["training"]))
     }
-    unreachable = only(patched(full(), still | {pointer: False}), "MECH003")
+    unreachable = only(patched(logged(), still | {pointer: False}), "MECH003")
+    counted = only(patched(full(), still | {pointer: False}), "MECH003")
+    assert (counted.pointer, counted.severity) == (pointer, Severity.ERROR)
     assert (unreachable.pointer, unreachable.severity) == (pointer, None)
     assert reasons(gppo(), "MECH003") == {"telemetry.clip_reachable is not recorded"}
+
+
+COUNTS = "/seed_results/0/clip_activity"
+
+
+def test_the_count_over_all_updates_decides_where_the_log_leaves_some_out() -> None:
+    """A sparse log whose few audits show no clipping, of a run that clipped elsewhere."""
+    counts = {"updates": 200, "updates_after_the_first": 100, "clipped_tokens": 9, "tokens": 99}
+    for clipped, gated, acted in ((7, 5, True), (7, 0, False), (0, 0, False)):
+        activity = {**counts, "updates_that_clipped": clipped, "gated_clipped_tokens": gated}
+        document = patched(
+            gppo(), {f"/seed_results/{run}/clip_activity": dict(activity) for run in range(3)}
+        )
+        if acted:
+            assert places(document, "MECH001") == set()
+        else:
+            assert "0 of the 300 updates" in only(document, "MECH001").message
+
+
+def test_a_count_in_some_runs_only_leaves_the_audits_to_decide() -> None:
+    activity = {"updates": 6, "updates_after_the_first": 3, "updates_that_clipped": 3}
+    document = patched(gppo(), {COUNTS: activity})
+    assert "0 of the 36 response audits" in only(document, "MECH001").message
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({COUNTS + "/updates": 5}, {COUNTS + "/updates"}),
+        ({COUNTS + "/updates_that_clipped": 3}, {COUNTS + "/updates_that_clipped"}),
+        ({COUNTS + "/tokens": 1000}, {COUNTS + "/tokens"}),
+        ({COUNTS + "/gated_clipped_tokens": 0}, {COUNTS + "/gated_clipped_tokens"}),
+        (
+            {COUNTS + "/updates": 400, "/seed_results/0/telemetry/level": "sparse"},
+            {COUNTS + "/updates"},  # every = 1: all steps are in the log
+        ),
+        (
+            {
+                COUNTS + "/updates": 400,
+                "/seed_results/0/telemetry/level": "sparse",
+                "/seed_results/0/telemetry/every": 4,
+            },
+            set(),
+        ),
+        (
+            {
+                COUNTS + "/updates": 3,
+                "/seed_results/0/telemetry/level": "sparse",
+                "/seed_results/0/telemetry/every": 4,
+            },
+            {COUNTS + "/updates"},
+        ),
+    ],
+)
+def test_counts_of_the_clip_must_be_those_of_the_log(
+    changes: dict[str, Any], where: set[str]
+) -> None:
+    assert places(full(), "MECH004") == set()
+    assert places(patched(full(), changes), "MECH004") == where
+
+
+def test_a_part_is_never_more_than_its_whole() -> None:
+    counts = {"updates": 4, "updates_after_the_first": 2, "clipped_tokens": 5, "tokens": 4}
+    document = patched(gppo(), {COUNTS: counts, "/seed_results/0/training": []})
+    assert places(document, "MECH004") == set()  # without a log the rule has nothing to compare
+    assert "no clip_activity" in reasons(gppo(), "MECH004")

@@ -14,6 +14,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 MISSING = [name for name in ("torch", "trl") if find_spec(name) is None]
 WITHOUT_TORCH = (
+    "test_training_docs.py",
     "test_training_recorder.py",
     "test_training_rewards.py",
     "test_training_study_file.py",
@@ -61,6 +62,34 @@ def task() -> Any:
     from audit.training.tasks.addition import Addition
 
     return Addition(limit=20, train_prompts=300, holdout_tasks=40, warm_up_steps=120)
+
+
+@pytest.fixture
+def study_path(tmp_path: Path) -> Callable[..., Path]:
+    """Write the tiny study with pieces of its text replaced."""
+    from training.studies import STUDY
+
+    def write(*changes: tuple[str, str]) -> Path:
+        text = STUDY
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        path = tmp_path / "study.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The study run once, in this process and without interruption; times taken out."""
+    from training.studies import STUDY, audit_train, without_times
+
+    folder = tmp_path_factory.mktemp("reference")
+    (folder / "study.toml").write_text(STUDY)
+    assert audit_train(str(folder / "study.toml")) == 0
+    return without_times(folder / "results.json")
 
 
 TrainerFactory = Callable[..., Any]

@@ -1,20 +1,62 @@
-"""What the tests of whole studies share: the command, what it wrote, and a model of characters."""
+"""A study that trains in seconds, and the ways the tests run it."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from audit.cli import train
 
+ROOT = Path(__file__).resolve().parents[2]
 
-def audit_train(*arguments: str) -> int:
+STUDY = """\
+seeds = [1, 2]
+[task]
+name = "addition"
+limit = 20
+train_prompts = 300
+holdout_tasks = 20
+warm_up_steps = 60
+[training]
+rounds = 3
+prompts_per_round = 4
+learning_rate = 1e-3
+[evaluation]
+samples = 2
+[telemetry]
+level = "full"
+[arms.adaptive-clip]
+role = "method"
+clip = "adaptive"
+epsilon_low = 0.2
+epsilon_high_max = 0.28
+[arms.fixed-clip]
+role = "control"
+clip = "fixed"
+epsilon_low = 0.2
+epsilon_high = 0.01
+"""
+
+DRIVER = """\
+import argparse, sys
+from audit.cli import train
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    train.configure(parser)
+    sys.exit(train.main(parser.parse_args()))
+"""
+
+
+def audit_train(*arguments: str, quiet: bool = True) -> int:
     """The command in this process."""
     parser = argparse.ArgumentParser()
     train.configure(parser)
-    return train.main(parser.parse_args([*arguments, "--quiet"]))
+    return train.main(parser.parse_args([*arguments, *(["--quiet"] if quiet else [])]))
 
 
 def without_times(path: Path) -> Any:
@@ -23,6 +65,18 @@ def without_times(path: Path) -> Any:
     for run in (run for arm in arms for run in arm):
         assert run["cost"].pop("minutes") > 0
     return document
+
+
+def launch(folder: Path, study: Path, output: Path, *more: str) -> subprocess.Popen[bytes]:
+    driver = folder / "driver.py"
+    driver.write_text(DRIVER)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, *more, str(driver), str(study), "-o", str(output)],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
 
 
 def verified(document: Any, folder: Path) -> Any:

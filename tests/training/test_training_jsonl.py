@@ -19,8 +19,7 @@ from audit.training.reward_program import reward_program
 from audit.training.rewards import Score
 from audit.training.study import pieces, prepare
 from audit.training.study_file import TaskSettings, read_study
-
-from .studies import audit_train, save_character_model, verified, without_times
+from training.studies import audit_train, save_character_model, verified, without_times
 
 STUDY = """\
 seeds = [1]
@@ -43,7 +42,7 @@ max_tokens = 6
 lora_rank = 2
 [evaluation]
 samples = 2
-base_repeats = 2
+base_repeats = 3
 [telemetry]
 level = "full"
 [arms.adaptive-clip]
@@ -217,7 +216,7 @@ def test_a_reward_that_raises_fails_the_runs_and_is_counted_in_the_evaluation(
     output = path.parent / "results.json"
     assert audit_train(str(path)) == 1
     document = json.loads(output.read_text())
-    assert [b["evaluation"]["errored"] for b in document["base_evaluations"]] == [[2] * 4] * 2
+    assert [b["evaluation"]["errored"] for b in document["base_evaluations"]] == [[2] * 4] * 3
     for runs in (document["seed_results"], document["controls"]["fixed-clip"]["seed_results"]):
         assert runs[0]["status"] == "failed"
         assert runs[0]["failure"].startswith("KeyError: ")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from audit.training.decontaminate import decontaminate
 from audit.training.rewards import ScoreReward, exact_match, final_number, math_equal
-from audit.training.surface import pearson, surface_correlations, surface_scan
+from audit.training.surface import SurfaceScan, pearson
 
 
 @pytest.mark.parametrize(
@@ -103,17 +104,51 @@ def test_a_short_prompt_is_dropped_only_where_it_is_identical() -> None:
     assert found.dropped == (0,)
 
 
+def scanned(batches: Sequence[tuple[Sequence[str], Sequence[float]]]) -> SurfaceScan:
+    scan = SurfaceScan()
+    for texts, rewards in batches:
+        scan.add(texts, rewards)
+    return scan
+
+
 def test_the_scan_finds_the_feature_that_wins_the_reward() -> None:
-    texts = ["yes indeed"] * 10 + ["no indeed not so"] * 10
-    (first, *_) = surface_correlations(texts, [1.0] * 10 + [0.0] * 10)
-    assert abs(first.r) == pytest.approx(1)
-    scan = surface_scan(texts, [1.0] * 10 + [0.0] * 10, top=3)
-    assert scan["responses"] == 20
-    assert len(scan["features"]) == 3
+    scan = scanned([(["yes indeed"] * 10, [1.0] * 10), (["no indeed not so"] * 10, [0.0] * 10)])
+    assert abs(scan.correlations()[0].r) == pytest.approx(1)
+    block = scan.block(top=3)
+    assert block["responses"] == 20
+    assert len(block["features"]) == 3
 
 
 def test_a_constant_reward_correlates_with_nothing() -> None:
-    assert surface_correlations(["a", "bb", "ccc"], [1.0, 1.0, 1.0]) == []
+    assert scanned([(["a", "bb", "ccc"], [1.0, 1.0, 1.0])]).correlations() == []
+    assert scanned([]).block() == {"responses": 0, "features": []}
+
+
+@given(
+    st.lists(
+        st.tuples(st.text("ab 1.\n", max_size=8), st.sampled_from([0.0, 0.5, 1.0])),
+        min_size=2,
+        max_size=30,
+    ),
+    st.integers(1, 29),
+)
+def test_the_scan_agrees_with_numpy_however_the_responses_come(
+    responses: list[tuple[str, float]], cut: int
+) -> None:
+    import numpy as np
+
+    texts, rewards = [t for t, _ in responses], [r for _, r in responses]
+    scan = scanned([(texts[:cut], rewards[:cut]), (texts[cut:], rewards[cut:])])
+    assert scan.correlations() == scanned([(texts, rewards)]).correlations()
+    for found in scan.correlations():
+        kind, word = found.feature.split(":", 1)
+        if kind == "contains":
+            column = [float(word in text.split()) for text in texts]
+        elif word == "characters":
+            column = [float(len(text)) for text in texts]
+        else:
+            continue
+        assert found.r == pytest.approx(np.corrcoef(column, rewards)[0, 1], abs=1e-9)
 
 
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=3, max_size=20))

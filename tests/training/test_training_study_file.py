@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from audit.errors import AuditError, InputError
-from audit.training.arms import changed_fields, check_arms, protocol, task_of
+from audit.training.arms import changed_fields, protocol, task_of
+from audit.training.checks import check_arms, check_data, check_machine
 from audit.training.study_file import TaskSettings, read_study
+from audit.training.tasks import Item, Partition
 
 GOOD = """\
 seeds = [1, 2]
@@ -45,7 +47,7 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
     ]
     assert study.training.updates == 200
     assert changed_fields(study) == ["clip", "epsilon_high", "epsilon_high_max"]
-    wide, plain = (protocol(arm, study.training, study.evaluation) for arm in study.arms)
+    wide, plain = (protocol(arm, study.evaluation) for arm in study.arms)
     assert wide["epsilon_high"] is None
     assert plain["epsilon_high_max"] is None
 
@@ -79,6 +81,37 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("[task]", "[task", "not TOML"),
         ("[task]", "[training]\nlearning_rate = nan\n[task]", "must be a finite number, not nan"),
         ("[task]", "[training]\nbeta = -0.1\n[task]", "training.beta: must be 0 or more"),
+        ("[task]", "[training]\nbeta = 0.1\n[task]", "training.beta: needs a lora_rank"),
+        (
+            "[task]",
+            "[training]\nsteps_per_generation = 2\naccumulation = 4\n[task]",
+            "training.accumulation: the clip cannot be reached: all 4 passes over a round",
+        ),
+        (
+            "[task]",
+            "[training]\nsteps_per_generation = 2\naccumulation = 3\nrounds = 3\n[task]",
+            "training.accumulation: 3 does not divide the 4 passes over a round",
+        ),
+        ("[task]", "[training]\nvllm = 1\n[task]", "training.vllm: must be a table"),
+        ("[task]", "[training.vllm]\nmode = 'colocate'\n[task]", "means nothing without use_vllm"),
+        ("[task]", "training = 3\n[task]", "training: must be a table"),
+        ("[arms.plain]", "training = 3\n[arms.plain]", "arms.wide.training: must be a table"),
+        (
+            "[arms.plain]",
+            "training.threads = 2\n[arms.plain]",
+            "arms.wide.training.threads: is one for all arms; set it in [training]",
+        ),
+        (
+            "[arms.plain]",
+            "training.learning_rat = 2\n[arms.plain]",
+            "arms.wide.training.learning_rat: unknown key; did you mean 'learning_rate'",
+        ),
+        (
+            "[arms.plain]",
+            "training.rounds = 0\n[arms.plain]",
+            "arms.wide.training.rounds: must be above 0",
+        ),
+        ("[task]", "[evaluation]\nbase_repeats = 2\n[task]", "must be 3 or more, not 2"),
         ("[task]", "[training]\nlora_rank = -1\n[task]", "lora_rank: must be 0 or more"),
         ("[task]", "[training]\nwarmup_updates = -1\n[task]", "updates: must be 0 or more"),
         ("[task]", "[training]\nmax_grad_norm = -1.0\n[task]", "grad_norm: must be 0 or more"),
@@ -166,11 +199,84 @@ def test_counts_of_which_no_gsm8k_can_be_made_are_refused() -> None:
         task_of(settings, "s.toml")
 
 
-def test_an_arm_that_makes_no_region_is_named_with_its_file(tmp_path: Path) -> None:
+OVERRIDING = (
+    GOOD.replace(
+        "[arms.plain]",
+        "[arms.wide.training]\nlearning_rate = 1e-3\nrounds = 50\n[arms.plain]",
+    )
+    + "[training]\nwarmup_updates = 4\n"
+)
+
+
+def test_an_arm_may_set_its_own_training_and_takes_the_rest_from_the_shared(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "study.toml"
-    path.write_text(GOOD.replace("epsilon_high = 0.28", "epsilon_high = -1"))
-    with pytest.raises(InputError, match=r"study\.toml: arms\.plain: epsilon_high must be above"):
+    path.write_text(OVERRIDING)
+    study = read_study(path)
+    wide, plain = (arm.training for arm in study.arms)
+    assert (wide.learning_rate, wide.rounds, wide.warmup_updates) == (1e-3, 50, 4)
+    assert plain == study.training
+    assert (plain.learning_rate, plain.rounds, plain.warmup_updates) == (5e-4, 100, 4)
+    assert changed_fields(study) == [
+        "clip",
+        "epsilon_high",
+        "epsilon_high_max",
+        "learning_rate",
+        "steps",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'clip = "fixed"\nepsilon_low = 0.2\nepsilon_high = 0.28',
+            'clip = "region"\ndivergence = "chi2"\ntopology = "atomic"\nradius = 0.04\n'
+            'training.importance_sampling_level = "sequence"',
+            r"study\.toml: arms\.plain\.training\.importance_sampling_level: 'sequence' has one",
+        ),
+        (
+            "epsilon_high = 0.28",
+            "epsilon_high = -1",
+            r"study\.toml: arms\.plain: epsilon_high must",
+        ),
+    ],
+)
+def test_an_arm_of_which_no_region_can_be_made_is_named(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.toml"
+    assert old in GOOD
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(InputError, match=message):
         check_arms(read_study(path), str(path))
+
+
+def test_too_few_prompts_for_a_round_are_named_with_the_arm_that_wants_them(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(OVERRIDING.replace("rounds = 50", "prompts_per_round = 9"))
+    items = tuple(Item(str(n), "1+1=", "2", n) for n in range(8))
+    with pytest.raises(InputError, match=r"arms\.wide\.training\.prompts_per_round: 9 is more"):
+        check_data(read_study(path), Partition(items, items, {}, {}, 0, 8), str(path))
+    with pytest.raises(InputError, match="no training or no holdout tasks are left"):
+        check_data(read_study(path), Partition((), items, {}, {}, 0, 8), str(path))
+
+
+@pytest.mark.parametrize(("processes", "sound"), [(1, True), (2, True), (3, False), (128, True)])
+def test_responses_of_a_round_must_divide_over_the_processes(
+    processes: int, sound: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(GOOD)
+    study = read_study(path)
+    if sound:
+        check_machine(study, processes, str(path))
+    else:
+        with pytest.raises(InputError, match=f"128 responses .* over {processes} processes"):
+            check_machine(study, processes, str(path))
 
 
 def test_reading_a_study_file_loads_neither_torch_nor_trl() -> None:
@@ -178,7 +284,7 @@ def test_reading_a_study_file_loads_neither_torch_nor_trl() -> None:
     import sys
 
     code = (
-        "import sys, audit.training.study_file, audit.training.arms, audit.training.recorder, "
+        "import sys, audit.training.study_file, audit.training.checks, audit.training.recorder, "
         "audit.training.ledger, audit.training.rewards, audit.training.decontaminate\n"
         "print([m for m in ('torch', 'trl', 'transformers', 'numpy') if m in sys.modules])"
     )

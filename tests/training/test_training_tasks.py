@@ -20,8 +20,7 @@ from audit.training.tasks.gsm8k import (
     split_lines,
     verified_lines,
 )
-
-from .studies import save_character_model
+from training.studies import save_character_model
 
 GSM8K = Path(__file__).resolve().parents[3] / "shared" / "data" / "gsm8k" / "train.jsonl"
 

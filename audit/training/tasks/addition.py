@@ -174,7 +174,7 @@ class Addition:
         from safetensors.torch import load_file, save_file
 
         path = self._base_path(cache)
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[]):  # all of it happens on the CPU
             torch.manual_seed(self.base_seed)
             model = self._build(cache)
             if not path.exists():

@@ -201,12 +201,28 @@ DATASET = {
 CHECKPOINT = {
     "public_id": "made-up/tiny-adder",
     "revision": sha("model")[:40],
+    "parameters_sha256": sha("parameters"),
     "verified_mirror": {
         "public_id": "made-up/tiny-adder",
         "revision": sha("model")[:40],
         "file_sha256": {"config.json": sha("config"), "model.safetensors": sha("weights")},
     },
 }
+
+
+def clip_activity(training: list[dict[str, Any]]) -> dict[str, int]:
+    later = [update for step in training for update in step["updates"][1:]]
+    audits = [audit for update in later for audit in update["response_audits"]]
+    return {
+        "updates": STEPS * UPDATES,
+        "updates_after_the_first": len(later),
+        "updates_that_clipped": sum(
+            any(audit["clip_fraction"] for audit in update["response_audits"]) for update in later
+        ),
+        "tokens": sum(audit["tokens"] for audit in audits),
+        "clipped_tokens": sum(round(a["clip_fraction"] * a["tokens"]) for a in audits),
+        "gated_clipped_tokens": sum(round(a["gated_clip_fraction"] * a["tokens"]) for a in audits),
+    }
 
 
 def run(arm: str, seed: int) -> dict[str, Any]:
@@ -232,14 +248,21 @@ def run(arm: str, seed: int) -> dict[str, Any]:
         "method_metrics": measurement(block),
         "evaluation": block,
         "evaluations": [evaluation(arm, seed, "subtraction", 8), digit_share(arm, seed)],
+        **({"earlier_failures": ["OSError: made up too"]} if seed == SEEDS[0] else {}),
         "telemetry": {
             "level": "full",
+            "every": 1,
             "groups_per_step": GROUPS,
             "responses_per_group": GROUP,
             "advantage": {"ddof": 1, "epsilon": 0.0001},
             "loss_type": "grpo",
             "zero_groups": "kept",
             "clip_reachable": True,
+        },
+        "clip_activity": clip_activity(training),
+        "surface_scan": {
+            "responses": STEPS * GROUPS * GROUP,
+            "features": [{"feature": "n:digits", "correlation": 0.25}],
         },
         "training": training,
         "sampling": {
@@ -448,6 +471,7 @@ def study() -> dict[str, Any]:
         "provenance": {
             "code_commit": sha("code")[:40],
             "artifact_path": "tests/data/results/full.json",
+            "study_sha256": sha("study"),
             "dataset_fingerprint": hashlib.sha256(
                 json.dumps(DATASET, sort_keys=True).encode()
             ).hexdigest(),

@@ -1,0 +1,102 @@
+"""What must hold of a study, its data and this machine before a step is spent on it."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from audit.errors import InputError, UsageError
+from audit.training.arms import trust_region
+
+if TYPE_CHECKING:
+    from audit.training.study_file import Arm, Study, Training
+    from audit.training.tasks import Partition
+
+
+def check_arms(study: Study, path: str) -> None:
+    """Refuse a study of one arm, which compares nothing, and an arm that makes no region.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the arm.
+    """
+    if len(study.arms) < 2:
+        raise InputError("arms: a study compares at least two arms", path=path)
+    for arm in study.arms:
+        try:
+            region = trust_region(arm)
+        except UsageError as error:
+            raise InputError(f"arms.{arm.name}: {error.message}", path=path) from error
+        if region.per_token and arm.training.importance_sampling_level == "sequence":
+            raise InputError(
+                f"{place(study, arm)}.importance_sampling_level: 'sequence' has one ratio a "
+                f"response, the {region.geometry}/{region.topology} region of {arm.name} one bound "
+                "a token",
+                path=path,
+            )
+
+
+def check_data(study: Study, partition: Partition, path: str) -> None:
+    """Refuse data of which no round, or no evaluation, can be made.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the setting.
+    """
+    if not partition.train or not partition.holdout:
+        raise InputError("no training or no holdout tasks are left", path=path)
+    for arm in study.arms:
+        if len(partition.train) < arm.training.prompts_per_round:
+            # TRL draws whole rounds only, and would end such a run without one update.
+            raise InputError(
+                f"{place(study, arm)}.prompts_per_round: {arm.training.prompts_per_round} is more "
+                f"than the {len(partition.train)} training prompts",
+                path=path,
+            )
+
+
+def check_machine(study: Study, world_size: int, path: str) -> None:
+    """Refuse what this machine, or this many processes, cannot train as written.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the setting.
+    """
+    for arm in study.arms:
+        training, where = arm.training, place(study, arm)
+        responses = training.prompts_per_round * training.group_size
+        if responses % (world_size * training.steps_per_generation):
+            raise InputError(
+                f"{where}.prompts_per_round: {responses} responses a round do not divide over "
+                f"{world_size} processes x steps_per_generation {training.steps_per_generation}",
+                path=path,
+            )
+        if training.use_vllm:
+            _check_vllm(training, where, path)
+
+
+def place(study: Study, arm: Arm) -> str:
+    """Return the table of the study file that an arm's training was read from."""
+    return "training" if arm.training == study.training else f"arms.{arm.name}.training"
+
+
+def _check_vllm(training: Training, where: str, path: str) -> None:
+    from importlib.util import find_spec
+
+    from trl import GRPOConfig
+
+    known = {
+        name.removeprefix("vllm_")
+        for name in GRPOConfig.__dataclass_fields__
+        if name.startswith("vllm_")
+    }
+    for name in training.vllm:
+        if name not in known:
+            near = difflib.get_close_matches(name, sorted(known), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise InputError(f"{where}.vllm.{name}: TRL has no option vllm_{name}{hint}", path=path)
+    if find_spec("vllm") is None:
+        raise InputError(f"{where}.use_vllm: vLLM is not installed: pip install vllm", path=path)

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit.errors import UsageError
+from audit.training.study_file import read_study
+from training.studies import STUDY, audit_train
+
+
+def test_a_dry_run_trains_nothing_that_is_kept(
+    study_path: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "results.json"
+    study = study_path()
+    assert audit_train(str(study), "-o", str(output), "--dry-run", "--workers", "2") == 0
+    said = capsys.readouterr().out
+    assert "2 arms x 2 seeds = 4 runs, 0 finished already, 4 to do" in said
+    assert "arms differ in: clip, epsilon_high, epsilon_high_max" in said
+    assert "minutes a run (timed on 3 rounds and one evaluation of adaptive-clip)" in said
+    assert "4 to do, and 3 evaluations of the base" in said
+    assert "with 2 workers" in said
+    assert "the clip can be reached" in said
+    assert "smallest effect seen at 80% power" in said
+    assert list(tmp_path.iterdir()) == [study]
+
+
+def test_a_dry_run_whose_short_run_fails_says_so(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.training import run as module
+
+    def fail(self: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(module._Run, "_train", fail)
+    with pytest.raises(UsageError, match="for timing failed: OSError: disk full"):
+        audit_train(str(study_path()), "--dry-run")
+
+
+def test_the_selftest_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit_train("--selftest") == 0
+    said = capsys.readouterr().out
+    assert said.count("ok  ") == 5
+    assert "FAIL" not in said
+
+
+def test_a_failing_selftest_is_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from audit.training import selftest
+
+    def broken(folder: Path) -> tuple[bool, str]:
+        raise RuntimeError("the seam moved")
+
+    monkeypatch.setattr(selftest, "_CHECKS", {"a seam": broken})
+    assert audit_train("--selftest") == 1
+    assert "FAIL  a seam: RuntimeError: the seam moved" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [([], "name a study file"), (["x.toml", "--workers", "0"], "--workers must be")],
+)
+def test_a_command_line_without_sense_is_refused(arguments: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        audit_train(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("study.toml", "would replace the study file"),
+        (".", "is a folder"),
+        ("r.runs", "is the name of a folder of finished runs"),
+        ("taken.json", r"taken\.json\.runs: cannot be made: File exists"),
+        ("study.toml/r.json", "cannot be made: Not a directory"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_run(
+    output: str, message: str, study_path: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "taken.json.runs").write_text("")
+    study = study_path()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(UsageError, match=message):
+        audit_train(str(study), "-o", str(tmp_path / output))
+    assert sorted(tmp_path.iterdir()) == before
+    assert study.read_text() == STUDY
+
+
+def test_results_of_one_stem_have_folders_of_their_own(study_path: Any, tmp_path: Path) -> None:
+    study = str(study_path(("seeds = [1, 2]", "seeds = [1]")))
+    for name in ("r.json", "r.txt"):
+        assert audit_train(study, "-o", str(tmp_path / name)) == 0
+        assert len(list((tmp_path / f"{name}.runs").glob("*.json"))) == 5
+
+
+def test_several_gpus_in_one_process_are_refused_and_the_ways_out_named(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from audit.training.run import visible_gpus
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    study = study_path(("rounds = 3", 'rounds = 3\ndevice = "auto"'))
+    with pytest.raises(UsageError, match=r"2 GPUs are visible .*--workers 2.*torchrun"):
+        audit_train(str(study), "-o", str(tmp_path / "r.json"))
+    assert visible_gpus(read_study(study)) == ["0", "1"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b")
+    assert visible_gpus(read_study(study)) == ["GPU-a", "GPU-b"]
+    assert visible_gpus(read_study(study_path())) == []

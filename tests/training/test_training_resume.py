@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit.errors import InputError, UsageError
+from audit.training.ledger import Ledger
+from audit.training.study import pieces, prepare
+from audit.training.study_file import read_study
+from training.studies import audit_train, launch, without_times
+
+
+@pytest.mark.slow
+def test_killed_twice_and_started_again_gives_the_same_file(
+    reference: Any, study_path: Any, tmp_path: Path
+) -> None:
+    study, output = study_path(), tmp_path / "out" / "results.json"
+    moments = random.Random(20)
+    killed = 0
+    for _ in range(2):
+        process = launch(tmp_path, study, output)
+        folder = output.with_name("results.json.runs")
+        while not folder.is_dir() and process.poll() is None:
+            time.sleep(0.05)  # nothing can be lost before the first file
+        time.sleep(moments.uniform(0, 4))
+        killed += process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert killed
+    assert not output.exists() or json.loads(output.read_text())
+    last = launch(tmp_path, study, output)
+    _, errors = last.communicate()
+    assert last.returncode == 0, errors.decode()
+    assert without_times(output) == reference
+    assert not list(folder.glob(".*.part"))[2:]  # at most one orphan a kill
+
+
+def test_a_second_start_keeps_every_finished_run(study_path: Any, tmp_path: Path) -> None:
+    study, output = str(study_path(("seeds = [1, 2]", "seeds = [1]"))), tmp_path / "results.json"
+    assert audit_train(study, "-o", str(output)) == 0
+    first = output.read_bytes()
+    stamps = {p: p.stat().st_mtime_ns for p in output.with_name("results.json.runs").iterdir()}
+    assert audit_train(study, "-o", str(output)) == 0
+    assert output.read_bytes() == first  # times too: nothing was run again
+    assert stamps == {
+        p: p.stat().st_mtime_ns for p in output.with_name("results.json.runs").iterdir()
+    }
+
+
+def test_settings_of_the_training_change_the_runs_and_not_the_base(
+    study_path: Any, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path / "x.runs")
+    path = study_path()
+    bench = prepare(read_study(path), str(path), ledger)
+    edited = study_path(("learning_rate = 1e-3", "learning_rate = 2e-3"))
+    changed = prepare(read_study(edited), str(edited), ledger)
+    before = {p.name: p.fingerprint for p in pieces(bench)}
+    after = {p.name: p.fingerprint for p in pieces(changed)}
+    assert {name for name in before if before[name] == after[name]} == {
+        "base-1",
+        "base-2",
+        "base-3",
+    }
+    more = replace(bench, study=replace(bench.study, seeds=(1, 2, 3)))
+    assert before.items() <= {p.name: p.fingerprint for p in pieces(more)}.items()
+
+
+def test_pieces_of_two_commits_make_a_file_of_none(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.training import study as module
+
+    output = tmp_path / "results.json"
+    for commit, seeds, stated in (("a" * 40, "[1]", "a" * 40), ("b" * 40, "[1, 2]", None)):
+        monkeypatch.setattr(module, "code_commit", lambda commit=commit: commit)
+        study = study_path(("seeds = [1, 2]", f"seeds = {seeds}"))
+        assert audit_train(str(study), "-o", str(output)) == 0
+        document = json.loads(output.read_text())
+        assert document["provenance"].get("code_commit") == stated
+        assert "code_commit" not in document["seed_results"][0]
+
+
+def test_a_damaged_piece_is_named_and_not_passed_over(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    ledger.put("a", "f", {"x": 1})
+    assert ledger.get("a", "f") == {"x": 1}
+    assert ledger.get("a", "other") is None
+    assert ledger.get("b", "f") is None
+    ledger.path("a", "f").write_text('{"fingerprint": "f"')
+    with pytest.raises(InputError, match=r"a\.f\.json: not a finished piece .*; delete it"):
+        ledger.get("a", "f")
+    ledger.path("a", "f").write_text('{"fingerprint": "g", "piece": {}}')
+    with pytest.raises(InputError, match=r"a\.f\.json: .*its content is of other settings"):
+        ledger.get("a", "f")
+
+
+def test_a_disk_that_refuses_is_one_line_and_leaves_no_part(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "runs")
+    ledger.path("a", "f").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"a\.f\.json: cannot be written: it is a folder"):
+        ledger.put("a", "f", {})
+    assert [p.name for p in ledger.folder.iterdir()] == ["a.f.json"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="file: cannot be made: File exists"):
+        Ledger(tmp_path / "file").put("a", "f", {})
+
+
+def test_an_edited_study_leaves_the_runs_of_the_old_one_and_finds_them_again(
+    study_path: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "results.json"
+    one_seed = ("seeds = [1, 2]", "seeds = [1]")
+    study = study_path(one_seed)
+    assert audit_train(str(study), "-o", str(output)) == 0
+    first = output.read_bytes()
+    folder = tmp_path / "results.json.runs"
+    pieces_of_first = {p.name: p.read_bytes() for p in folder.glob("*.json")}
+    assert len(pieces_of_first) == 5
+    study_path(one_seed, ("learning_rate = 1e-3", "learning_rate = 2e-3"))
+    capsys.readouterr()
+    assert audit_train(str(study), "-o", str(output), quiet=False) == 0
+    assert "results.json.runs: 2 finished pieces of other settings" in capsys.readouterr().err
+    assert output.read_bytes() != first
+    assert pieces_of_first.items() <= {p.name: p.read_bytes() for p in folder.iterdir()}.items()
+    study_path(one_seed)
+    assert audit_train(str(study), "-o", str(output)) == 0
+    assert output.read_bytes() == first
+
+
+def test_a_failed_run_is_tried_again_only_when_asked_and_says_what_went_before(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.training import run as module
+
+    sound = module._Run._train
+    reasons = iter(["no memory", "no memory either"])
+    calls = 0
+
+    def train_or_fail(self: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if self.arm.name == "fixed-clip" and (reason := next(reasons, None)):
+            raise OSError(reason)
+        sound(self)
+
+    monkeypatch.setattr(module._Run, "_train", train_or_fail)
+    study = str(study_path(("seeds = [1, 2]", "seeds = [1]")))
+    output = tmp_path / "results.json"
+
+    def control(*options: str) -> Any:
+        audit_train(study, "-o", str(output), *options)
+        (run,) = json.loads(output.read_text())["controls"]["fixed-clip"]["seed_results"]
+        return run
+
+    assert control()["failure"] == "OSError: no memory"
+    assert control()["failure"] == "OSError: no memory"
+    assert calls == 2
+    again = control("--retry-failed")
+    assert again["failure"] == "OSError: no memory either"
+    assert again["earlier_failures"] == ["OSError: no memory"]
+    last = control("--retry-failed")
+    assert last["status"] == "finished"
+    assert last["earlier_failures"] == ["OSError: no memory", "OSError: no memory either"]
+    assert calls == 4
+    assert control("--retry-failed") == last
+    assert calls == 4  # what finished is never trained again
