@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from audit.errors import InputError, UsageError
@@ -39,7 +42,10 @@ def _given(value: T | None) -> T:
 
 
 def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
-    """Build the ``protocol`` block: every setting, null where only another arm sets it."""
+    """Build the ``protocol`` block: every setting, null where only another arm sets it.
+
+    What the task knows (the reward, what was seen) is its partition's to add.
+    """
     region, training = trust_region(arm), arm.training
     return {
         "steps": training.rounds,
@@ -70,8 +76,6 @@ def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
         "geometry": region.geometry,
         "topology": region.topology,
         "delta": arm.radius,
-        "gold_in_generation": False,
-        "test_opened": False,
     }
 
 
@@ -86,13 +90,23 @@ def task_of(settings: TaskSettings, path: str) -> Task:
     from audit.training.study_file import read_record
     from audit.training.tasks.addition import Addition
     from audit.training.tasks.gsm8k import Gsm8k
+    from audit.training.tasks.jsonl import JsonlSettings
 
-    kind = {"addition": Addition, "gsm8k": Gsm8k}[settings.name]
+    kind = {"addition": Addition, "gsm8k": Gsm8k, "jsonl": JsonlSettings}[settings.name]
+    with task_errors(path):
+        task: Task = read_record(kind, dict(settings.settings), "task", path).beside(
+            Path(path).parent
+        )
+    return task
+
+
+@contextmanager
+def task_errors(path: str) -> Iterator[None]:
+    """Name the study file and the table in what a task says about a setting of its own."""
     try:
-        task: Task = read_record(kind, dict(settings.settings), "task", path)
+        yield
     except UsageError as error:
         raise InputError(f"task.{error.message}", path=path) from error
-    return task
 
 
 def changed_fields(study: Study) -> list[str]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Run = dict[str, Any]
 
+# An arm's names for what its runs' protocol says was seen.
+_SEEN = {"gold_in_policy": "gold_in_generation", "official_test_read": "test_opened"}
+
 
 def results_document(
     bench: Bench,
@@ -52,7 +55,7 @@ def results_document(
         "dataset": bench.partition.dataset,
         "checkpoint": bench.checkpoint,
         "holdout": {
-            "train_rows": len(bench.partition.train),
+            "train_rows": len(bench.partition.train) + bench.partition.dropped,
             "holdout_rows": len(bench.partition.holdout),
             "ngram": bench.partition.ngram,
             "dropped": bench.partition.dropped,
@@ -119,6 +122,7 @@ def _control(arm: Arm, runs: list[Run], method: Arm, top: list[Run]) -> dict[str
     tokens = "generated_training_tokens_including_rejected_groups"
     by_seed = {r["seed"]: r["sampling"][tokens] for r in top if r["status"] == "finished"}
     shared = [r for r in finished if r["seed"] in by_seed]
+    seen = runs[0]["protocol"]  # the arm's runs have one protocol
     return {
         "role": arm.role,
         "seed_results": runs,
@@ -129,8 +133,7 @@ def _control(arm: Arm, runs: list[Run], method: Arm, top: list[Run]) -> dict[str
             # Groups without variance stay in the batch, so none is rejected.
             "rejected_zero_advantage_groups": [0 for _ in finished],
             "generated_tokens_including_rejected_groups": [r["sampling"][tokens] for r in finished],
-            "gold_in_policy": False,
-            "official_test_read": False,
+            **{name: seen[source] for name, source in _SEEN.items() if source in seen},
         },
         "matched_upper_bound_budget": _budget(arm) == _budget(method),
         "matched_actual_compute": bool(shared)

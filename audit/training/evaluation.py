@@ -37,14 +37,15 @@ class Outcome:
 
     ``samples`` were drawn of each task, ``correct`` of them right, ``errored`` could not be
     scored because the scorer raised, ``truncated`` ended at the token limit, ``unparsed`` held no
-    answer. ``tokens`` is the sum over a task's samples, the end token included.
+    answer (None where the scorer does not say). ``tokens`` is the sum over a task's samples, the
+    end token included.
     """
 
     task_ids: tuple[str, ...]
     correct: tuple[int, ...]
     errored: tuple[int, ...]
     truncated: tuple[int, ...]
-    unparsed: tuple[int, ...]
+    unparsed: tuple[int, ...] | None
     tokens: tuple[int, ...]
     condition: Condition
     prompt_sha256: str
@@ -89,7 +90,7 @@ class Outcome:
             "samples": [condition.samples] * len(self.task_ids),
             "errored": list(self.errored),
             "truncated": list(self.truncated),
-            "unparsed": list(self.unparsed),
+            **({} if self.unparsed is None else {"unparsed": list(self.unparsed)}),
             "mean_tokens": [total / condition.samples for total in self.tokens],
             "condition": {
                 "temperature": condition.temperature,
@@ -123,9 +124,12 @@ def evaluate(
     import torch
 
     prompts = [prompt_text(tokenizer, item.prompt) for item in items]
+    # As TRL does in training: a template writes the special tokens itself, plain text has none.
+    special = any(isinstance(item.prompt, str) for item in items)
     rows = [index for index in range(len(items)) for _ in range(condition.samples)]
     counts = [[0] * len(items) for _ in range(5)]
     correct, errored, truncated, unparsed, tokens = counts
+    all_say_parsed = True
     training = model.training
     model.eval()
     devices = [model.device] if model.device.type == "cuda" else []
@@ -134,7 +138,8 @@ def evaluate(
             torch.manual_seed(condition.seed)
             for start in range(0, len(rows), condition.batch_size):
                 batch = rows[start : start + condition.batch_size]
-                answers = _sample(model, tokenizer, [prompts[i] for i in batch], condition)
+                texts = [prompts[i] for i in batch]
+                answers = _sample(model, tokenizer, texts, condition, special)
                 for index, (text, length, cut) in zip(batch, answers, strict=True):
                     tokens[index] += length
                     truncated[index] += cut
@@ -144,7 +149,8 @@ def evaluate(
                         errored[index] += 1
                         continue
                     correct[index] += score.correct
-                    unparsed[index] += not score.parsed
+                    unparsed[index] += score.parsed is False
+                    all_say_parsed = all_say_parsed and score.parsed is not None
                 progress(len(batch))
     finally:
         model.train(training)
@@ -153,7 +159,7 @@ def evaluate(
         correct=tuple(correct),
         errored=tuple(errored),
         truncated=tuple(truncated),
-        unparsed=tuple(unparsed),
+        unparsed=tuple(unparsed) if all_say_parsed else None,
         tokens=tuple(tokens),
         condition=condition,
         prompt_sha256=hashlib.sha256(json.dumps(prompts).encode()).hexdigest(),
@@ -173,6 +179,7 @@ def _sample(
     tokenizer: PreTrainedTokenizerBase,
     prompts: Sequence[str],
     condition: Condition,
+    special_tokens: bool,
 ) -> list[tuple[str, int, bool]]:
     """Text, length in tokens and whether the limit cut it, for one response a prompt."""
     from transformers import GenerationConfig
@@ -182,7 +189,7 @@ def _sample(
         return_tensors="pt",
         padding=True,
         padding_side="left",
-        add_special_tokens=False,
+        add_special_tokens=special_tokens,
     )
     ends = model.generation_config.eos_token_id
     ends = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}

@@ -11,10 +11,13 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Whether a response is right, and whether an answer could be read out of it at all."""
+    """Whether a response is right, and whether an answer could be read out of it at all.
+
+    ``parsed`` is None where the scorer does not say.
+    """
 
     correct: bool
-    parsed: bool
+    parsed: bool | None
 
 
 class Scorer(Protocol):

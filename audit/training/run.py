@@ -100,7 +100,10 @@ class _Run:
             **self._weights(),
             **self._outcomes(),
             **({} if self.trainer is None else self.trainer.record()),
-            "protocol": protocol(self.arm, self.bench.study.evaluation),
+            "protocol": {
+                **protocol(self.arm, self.bench.study.evaluation),
+                **self.bench.partition.protocol,
+            },
             "cost": self._cost(minutes),
             "environment": self._environment(),
         }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import UsageError
-from audit.training.arms import task_of
+from audit.training.arms import task_errors, task_of
 from audit.training.checks import check_arms, check_data, check_machine
 from audit.training.document import results_document, to_text
 from audit.training.environment import code_commit, package_versions
@@ -50,20 +50,26 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
     check_arms(study, path)
     check_machine(study, world_size(), path)
     task = task_of(study.task, path)
-    partition = task.partition()
+    with task_errors(path):
+        partition = task.partition()
     check_data(study, partition, path)
     cache = ledger.folder.resolve()
-    return Bench(study, task, partition, cache, task.prepare(cache))
+    with task_errors(path):
+        checkpoint = task.prepare(cache)
+    return Bench(study, task, partition, cache, checkpoint)
 
 
 def pieces(bench: Bench) -> list[Piece]:
     """Everything the study consists of: base evaluations first, then runs, seed by seed."""
-    study = bench.study
+    study, partition = bench.study, bench.partition
     shared = {
         "packages": package_versions(),
         "world_size": world_size(),
-        "dataset": bench.partition.dataset,
-        "rows": [len(bench.partition.train), len(bench.partition.holdout)],
+        "dataset": partition.dataset,
+        "items": [
+            (i.id, i.prompt, i.answer, i.row) for i in (*partition.train, *partition.holdout)
+        ],
+        "protocol": partition.protocol,
         "checkpoint": bench.checkpoint,
         "evaluation": {**asdict(study.evaluation), "base_repeats": None},
         "max_tokens": study.training.max_tokens,

@@ -19,6 +19,7 @@ from audit.training.guards import CLAMPED_LOSSES, clip_reachable
 from audit.training.recorder import Level
 
 Role = Literal["method", "control", "ablation", "other"]
+TaskName = Literal["addition", "gsm8k", "jsonl"]
 Clip = Literal["fixed", "adaptive", "region"]
 
 _CLIP_KEYS: dict[str, tuple[str, ...]] = {
@@ -32,7 +33,7 @@ _CLIP_KEYS: dict[str, tuple[str, ...]] = {
 class TaskSettings:
     """``[task]``: which task, and its own settings, checked by the task."""
 
-    name: Literal["addition", "gsm8k"]
+    name: TaskName
     settings: Mapping[str, Any]
 
 
@@ -314,7 +315,7 @@ class _Reader:
     def _task(self, table: Any) -> TaskSettings:
         if not isinstance(table, dict) or "name" not in table:
             self.fail("task.name", "missing")
-        name = self._typed(table["name"], Literal["addition", "gsm8k"], "task.name")
+        name = self._typed(table["name"], TaskName, "task.name")
         return TaskSettings(name, {k: v for k, v in table.items() if k != "name"})
 
     def _arms(self, tables: Any, shared: dict[str, Any]) -> tuple[Arm, ...]:

@@ -106,6 +106,8 @@ def test_another_partition_rule_is_not_checked() -> None:
     assert reasons(document, "PROV004", data=_data()) == {
         "partitioned by another rule than this check knows"
     }
+    (found,) = [o for o in outcomes(document, "PROV004", data=_data()) if isinstance(o, Found)]
+    assert found.message == "the source recomputed and equal"  # no rows counted by our own rule
 
 
 def test_without_data_or_files_both_checks_say_how_to_give_them() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +107,42 @@ def test_pass_at_k_is_the_share_of_k_subsets_with_a_right_answer() -> None:
     assert outcome((1, 3)).pass_at(1) == outcome((1, 3)).accuracy
     with pytest.raises(ValueError, match="between 1 and 4"):
         outcome((1,)).pass_at(5)
+
+
+def test_what_a_scorer_does_not_say_of_parsing_is_not_counted(
+    model: Any, task: Any, cache: Path
+) -> None:
+    silent = sample(model, task, cache, lambda response, answer: Score(False, None))
+    assert silent.unparsed is None
+    assert "unparsed" not in silent.block("b", "validation", 0)
+    told = sample(model, task, cache, lambda response, answer: Score(False, False))
+    assert told.block("b", "validation", 0)["unparsed"] == [4] * 40
+
+
+def test_a_plain_prompt_is_read_with_the_special_tokens_that_training_gives_it(
+    model: Any, task: Any, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tokenizers.processors import TemplateProcessing
+
+    tokens = task.tokenizer(cache)
+    begin = ("<unk>", tokens.unk_token_id)
+    tokens.backend_tokenizer.post_processor = TemplateProcessing(
+        single="<unk> $A", special_tokens=[begin]
+    )
+    read: list[Any] = []
+    sound = model.generate
+
+    def generate(**arguments: Any) -> Any:
+        read.extend(arguments["input_ids"].tolist())
+        return sound(**arguments)
+
+    monkeypatch.setattr(model, "generate", generate)
+    items = task.partition().holdout[:2]
+    evaluate(model, tokens, items, task.scorer, condition(samples=1))
+    assert read == tokens(text=[i.prompt for i in items])["input_ids"]
+    assert {ids[0] for ids in read} == {tokens.unk_token_id}
+    read.clear()
+    tokens.chat_template = "{{ '<unk>' + messages[0]['content'] }}"
+    chat = [replace(i, prompt=[{"role": "user", "content": i.prompt}]) for i in items]
+    evaluate(model, tokens, chat, task.scorer, condition(samples=1))
+    assert read == tokens(text=[i.prompt for i in items])["input_ids"]

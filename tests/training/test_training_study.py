@@ -11,7 +11,7 @@ from audit.errors import InputError
 from audit.training.ledger import Ledger
 from audit.training.study import prepare
 from audit.training.study_file import read_study
-from training.studies import STUDY, audit_train, verified
+from training.studies import STUDY, audit_train, save_character_model, verified
 
 
 def test_the_results_file_holds_what_a_reader_looks_for(reference: Any) -> None:
@@ -251,12 +251,12 @@ def test_gsm8k_trains_on_chat_prompts(tmp_path: Path, monkeypatch: pytest.Monkey
         for n in range(60)
     ]
     monkeypatch.setattr(gsm8k, "verified_lines", lambda path: rows)
-    model = tmp_path / "tiny-chat"
-    save_character_model(model)
+    save_character_model(tmp_path / "tiny-chat")
     path = tmp_path / "study.toml"
     text = STUDY.replace(
         STUDY[STUDY.index("name =") : STUDY.index("[training]")],
-        f'name = "gsm8k"\ndata = "train.jsonl"\nmodel = "{model}"\nngram = 20\n',
+        'name = "gsm8k"\ndata = "train.jsonl"\nmodel = "tiny-chat"\nngram = 20\n'
+        "holdout_tasks = 3\n",
     ).replace("rounds = 3", "rounds = 1\nlora_rank = 2\nmax_tokens = 6")
     path.write_text(text.replace("seeds = [1, 2]", "seeds = [1]"))
     output = tmp_path / "results.json"
@@ -270,38 +270,3 @@ def test_gsm8k_trains_on_chat_prompts(tmp_path: Path, monkeypatch: pytest.Monkey
     (other,) = document["controls"]["fixed-clip"]["seed_results"]
     assert run["initial_parameters_sha256"] == other["initial_parameters_sha256"]
     assert str(tmp_path) not in json.dumps(document)
-
-
-def save_character_model(folder: Path) -> None:
-    import string
-
-    import torch
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
-
-    words = ["<pad>", "<end>", "<unk>", *string.printable]
-    tokens = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
-    tokens.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    tokens.decoder = decoders.Fuse()
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=tokens, pad_token="<pad>", eos_token="<end>", unk_token="<unk>"
-    )
-    tokenizer.chat_template = (
-        "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"
-        "{% if add_generation_prompt %}assistant: {% endif %}"
-    )
-    torch.manual_seed(0)
-    config = Qwen2Config(
-        vocab_size=len(words),
-        hidden_size=32,
-        intermediate_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=256,
-        eos_token_id=1,
-        pad_token_id=0,
-        bos_token_id=None,
-    )
-    Qwen2ForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)

@@ -260,9 +260,9 @@ def test_too_few_prompts_for_a_round_are_named_with_the_arm_that_wants_them(
     path.write_text(OVERRIDING.replace("rounds = 50", "prompts_per_round = 9"))
     items = tuple(Item(str(n), "1+1=", "2", n) for n in range(8))
     with pytest.raises(InputError, match=r"arms\.wide\.training\.prompts_per_round: 9 is more"):
-        check_data(read_study(path), Partition(items, items, {}, 0, 8), str(path))
+        check_data(read_study(path), Partition(items, items, {}, {}, 0, 8), str(path))
     with pytest.raises(InputError, match="no training or no holdout tasks are left"):
-        check_data(read_study(path), Partition((), items, {}, 0, 8), str(path))
+        check_data(read_study(path), Partition((), items, {}, {}, 0, 8), str(path))
 
 
 @pytest.mark.parametrize(("processes", "sound"), [(1, True), (2, True), (3, False), (128, True)])

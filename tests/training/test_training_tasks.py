@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from audit.errors import InputError
+from audit.errors import InputError, UsageError
 from audit.training.parameters import parameters_sha256
 from audit.training.tasks.addition import Addition
+from audit.training.tasks.checkpoint import model_beside
 from audit.training.tasks.gsm8k import (
     PARTITION_SHA256,
     SOURCE_SHA256,
@@ -19,6 +20,7 @@ from audit.training.tasks.gsm8k import (
     split_lines,
     verified_lines,
 )
+from training.studies import save_character_model
 
 GSM8K = Path(__file__).resolve().parents[3] / "shared" / "data" / "gsm8k" / "train.jsonl"
 
@@ -104,3 +106,53 @@ def test_the_published_file_splits_into_the_published_partitions(tmp_path: Path)
     changed.write_bytes(GSM8K.read_bytes().replace(b"Natalia", b"Natalie", 1))
     with pytest.raises(InputError, match="not the published GSM8K"):
         verified_lines(changed)
+
+
+def gsm8k_of(monkeypatch: pytest.MonkeyPatch, folder: Path, **settings: Any) -> Any:
+    """The task on sixty made rows, of which three are validation."""
+    from audit.training.arms import task_of
+    from audit.training.study_file import TaskSettings
+    from audit.training.tasks import gsm8k
+
+    rows = [
+        json.dumps({"question": f"What is {n} plus {n}?", "answer": f"#### {2 * n}"}).encode()
+        for n in range(60)
+    ]
+    monkeypatch.setattr(gsm8k, "verified_lines", lambda path: rows)
+    every = {"data": "train.jsonl", "model": "m", "ngram": 20, "holdout_tasks": 3, **settings}
+    return task_of(TaskSettings("gsm8k", every), str(folder / "study.toml"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"holdout_tasks": 4}, "task.holdout_tasks: 4 is more than the 3 validation rows of "),
+        ({"train_prompts": 58}, "task.train_prompts: 58 is more than the 57 train rows of "),
+        ({"ngram": 2}, "task.ngram: each of the 57 train rows of "),
+    ],
+)
+def test_more_gsm8k_rows_than_there_are_is_refused_with_the_file_and_the_key(
+    settings: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.training.arms import task_errors
+
+    study = str(tmp_path / "study.toml")
+    with pytest.raises(InputError) as caught, task_errors(study):
+        gsm8k_of(monkeypatch, tmp_path, **settings).partition()
+    assert str(caught.value).startswith(f"{study}: {message}{tmp_path / 'train.jsonl'}")
+
+
+def test_gsm8k_asks_through_a_chat_template_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_character_model(tmp_path / "plain")
+    (tmp_path / "plain" / "chat_template.jinja").unlink()
+    task = gsm8k_of(monkeypatch, tmp_path, model="plain")
+    with pytest.raises(UsageError, match=r"^model: .*plain has no chat template"):
+        task.prepare(tmp_path)
+
+
+def test_a_model_that_is_no_folder_beside_the_study_is_a_public_id(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    assert model_beside(tmp_path, "there") == str((tmp_path / "there").resolve())
+    assert model_beside(tmp_path, "owner/name") == "owner/name"

@@ -28,17 +28,22 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The items of a task after decontamination, and the blocks that describe them."""
+    """The items of a task after decontamination, and the blocks that describe them.
+
+    ``protocol`` is what the task knows of a run's protocol: the reward, and whether the test
+    split or the answers were seen. ``dropped`` training rows were not clean.
+    """
 
     train: tuple[Item, ...]
     holdout: tuple[Item, ...]
     dataset: dict[str, Any]
+    protocol: dict[str, Any]
     dropped: int
     ngram: int
 
 
 class Task(Protocol):
-    """A task as the study runs it."""
+    """A task as the study runs it; settings it cannot work with raise ``UsageError``."""
 
     @property
     def benchmark(self) -> str:

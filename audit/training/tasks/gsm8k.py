@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from audit.errors import InputError, UsageError
-from audit.training.decontaminate import decontaminate
 from audit.training.rewards import Scorer, math_equal
 from audit.training.tasks import Item, Partition
+from audit.training.tasks.checkpoint import Checkpoint, Dtype, model_beside
+from audit.training.tasks.selection import Candidates, select
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -34,9 +35,10 @@ _INSTRUCTION = "Solve the problem. End with a line '#### ' followed by the final
 class Gsm8k:
     """Settings of the task.
 
-    ``data`` is the published ``train.jsonl``, ``model`` a local folder or a public id, pinned by
-    ``revision`` where it is an id. Of the validation rows the first ``holdout_tasks`` in file
-    order are evaluated, of the training rows the first ``train_prompts`` (0: all of them).
+    ``data`` is the published ``train.jsonl``, ``model`` a local folder, both relative to the study
+    file, or a public id, pinned by ``revision``. Of the validation rows the first
+    ``holdout_tasks`` in file order are evaluated, of the training rows the first
+    ``train_prompts`` (0: all of them) that share no text with those.
     """
 
     data: str
@@ -45,13 +47,17 @@ class Gsm8k:
     train_prompts: int = 0
     holdout_tasks: int = 120
     ngram: int = 8
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    dtype: Dtype = "float32"
 
     def __post_init__(self) -> None:
         """Refuse counts of which no data can be made."""
         for name, least in (("train_prompts", 0), ("holdout_tasks", 1), ("ngram", 1)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name}: must be {least} or more, not {getattr(self, name)}")
+
+    def beside(self, folder: Path) -> Gsm8k:
+        """Return the task, its data and a local model found from the study file's folder."""
+        return replace(self, data=str(folder / self.data), model=model_beside(folder, self.model))
 
     @property
     def benchmark(self) -> str:
@@ -73,13 +79,13 @@ class Gsm8k:
         """
         lines = verified_lines(Path(self.data))
         train, validation = split_lines(lines)
-        items = {row: self._item(row, lines[row]) for row in (*train, *validation)}
-        holdout = [items[row] for row in validation[: self.holdout_tasks]]
-        wanted = [items[row] for row in train]
-        questions = [json.loads(lines[item.row])["question"] for item in wanted]
-        held = [json.loads(lines[item.row])["question"] for item in holdout]
-        clean = decontaminate(questions, held, self.ngram)
-        kept = [wanted[i] for i in clean.kept][: self.train_prompts or None]
+        chosen = select(
+            self._candidates(train, lines, "train"),
+            self._candidates(validation, lines, "validation"),
+            train_prompts=self.train_prompts,
+            holdout_tasks=self.holdout_tasks,
+            ngram=self.ngram,
+        )
         dataset = {
             "verified": True,
             "test_read": False,
@@ -89,7 +95,17 @@ class Gsm8k:
             "partition_sha256": PARTITION_SHA256,
             "partition": "normalized-question sha256 unsigned-prefix / 2^64 < 0.1 validation",
         }
-        return Partition(tuple(kept), tuple(holdout), dataset, len(clean.dropped), self.ngram)
+        protocol = {"gold_in_generation": False, "test_opened": False, "reward": "math_equal"}
+        return Partition(
+            chosen.train, chosen.holdout, dataset, protocol, chosen.dropped, self.ngram
+        )
+
+    def _candidates(self, rows: list[int], lines: list[bytes], name: str) -> Candidates:
+        return Candidates(
+            [self._item(row, lines[row]) for row in rows],
+            [_question(lines[row]) for row in rows],
+            f"{name} rows of {self.data}",
+        )
 
     def _item(self, row: int, line: bytes) -> Item:
         record = json.loads(line)
@@ -99,39 +115,21 @@ class Gsm8k:
 
     def prepare(self, cache: Path) -> dict[str, Any]:
         """Describe the checkpoint by id, revision and hash of its parameters."""
-        from audit.training.parameters import parameters_sha256
-
-        model = self.fresh_model(cache)
-        revision = self.revision or getattr(model.config, "_commit_hash", None)
-        folder = Path(self.model)
-        # A folder's place on a machine identifies nothing; its name and hashes do.
-        name = {"public_id": folder.name if folder.is_dir() else self.model}
-        if revision:
-            name["revision"] = revision
-        block: dict[str, Any] = {**name, "parameters_sha256": parameters_sha256(model)}
-        if folder.is_dir():
-            block["verified_mirror"] = {**name, "file_sha256": _folder_sha256(folder)}
-        return block
+        if self.tokenizer(cache).chat_template is None:
+            raise UsageError(f"model: {self.model} has no chat template, which gsm8k asks through")
+        return self._checkpoint.describe()
 
     def tokenizer(self, cache: Path) -> PreTrainedTokenizerBase:
         """Load the checkpoint's tokenizer, padding on the left."""
-        from transformers import AutoTokenizer
-
-        tokens = AutoTokenizer.from_pretrained(
-            self.model, revision=self.revision or None, padding_side="left"
-        )
-        if tokens.pad_token is None:
-            tokens.pad_token = tokens.eos_token
-        return tokens
+        return self._checkpoint.tokenizer()
 
     def fresh_model(self, cache: Path) -> PreTrainedModel:
         """Load the checkpoint anew."""
-        import torch
-        from transformers import AutoModelForCausalLM
+        return self._checkpoint.fresh_model()
 
-        return AutoModelForCausalLM.from_pretrained(
-            self.model, revision=self.revision or None, dtype=getattr(torch, self.dtype)
-        )
+    @property
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(self.model, self.revision, self.dtype)
 
 
 def in_validation(question: str) -> bool:
@@ -180,11 +178,3 @@ def verified_lines(path: Path) -> list[bytes]:
 def _question(line: bytes) -> str:
     question: str = json.loads(line)["question"]
     return question
-
-
-def _folder_sha256(folder: Path) -> dict[str, str]:
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.iterdir())
-        if path.is_file()
-    }

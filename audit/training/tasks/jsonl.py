@@ -1,0 +1,264 @@
+"""A task of the user's own: prompts and answers from two JSON Lines files, and a reward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from audit.errors import UsageError
+from audit.training.reward_program import RewardProgram, WrongVerdict, reward_program
+from audit.training.rewards import Scorer, exact_match, final_number, math_equal
+from audit.training.tasks import Item, Partition
+from audit.training.tasks.checkpoint import Checkpoint, Dtype, model_beside
+from audit.training.tasks.rows import Number, Row, Rows, read_rows
+from audit.training.tasks.selection import Candidates, select
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_OWN_REWARDS: dict[str, Scorer] = {"exact_match": exact_match, "math_equal": math_equal}
+_TEXTS = ("benchmark", "train", "holdout", "prompt", "answer", "reward", "model")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonlSettings:
+    """Settings of the task.
+
+    ``train``, ``holdout`` and a local ``model`` are relative to the study file. ``prompt``,
+    ``answer`` and ``id`` name fields of a row; without ``id`` a holdout row is ``holdout-<row>``,
+    counted from 0. ``train_prompts`` and ``holdout_tasks`` take the first rows (0: all).
+    ``test_read`` and ``gold_in_generation`` say what only the user knows of the files, and are
+    left out of the results where not given.
+    """
+
+    benchmark: str
+    train: str
+    holdout: str
+    reward: str
+    model: str
+    prompt: str = "question"
+    answer: str = "answer"
+    id: str = ""
+    revision: str = ""
+    instruction: str = ""
+    train_prompts: int = 0
+    holdout_tasks: int = 0
+    ngram: int = 8
+    dtype: Dtype = "float32"
+    test_read: bool | None = None
+    gold_in_generation: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings of which no task can be made."""
+        for name in _TEXTS:
+            if not getattr(self, name).strip():
+                raise UsageError(f"{name}: must not be empty")
+        for name, least in (("train_prompts", 0), ("holdout_tasks", 0), ("ngram", 1)):
+            if getattr(self, name) < least:
+                raise UsageError(f"{name}: must be {least} or more, not {getattr(self, name)}")
+        if self.prompt == self.answer:
+            raise UsageError(f"answer: {self.answer!r} is the field of the prompt")
+
+    def beside(self, folder: Path) -> Jsonl:
+        """Return the task, its files and its reward found from the study file's folder."""
+        own = self.reward in _OWN_REWARDS
+        return Jsonl(
+            settings=self,
+            folder=folder,
+            checkpoint=Checkpoint(model_beside(folder, self.model), self.revision, self.dtype),
+            program=None if own else reward_program(folder, self.reward),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Jsonl:
+    """The task as the study runs it."""
+
+    settings: JsonlSettings
+    folder: Path
+    checkpoint: Checkpoint
+    program: RewardProgram | None
+
+    @property
+    def benchmark(self) -> str:
+        """Name under which outcomes are reported."""
+        return self.settings.benchmark
+
+    @property
+    def scorer(self) -> Scorer:
+        """The reward that the study names; the user's own is loaded in the process that asks."""
+        return self.program.scorer() if self.program else _OWN_REWARDS[self.settings.reward]
+
+    def partition(self) -> Partition:
+        """Read both files, and refuse what no run could use.
+
+        Raises
+        ------
+        AuditError
+            Naming the file and the line, or the setting.
+        """
+        settings = self.settings
+        train = read_rows(self.folder / settings.train)
+        holdout = read_rows(self.folder / settings.holdout)
+        if train.lines_sha256 == holdout.lines_sha256:
+            raise UsageError("holdout: holds the same rows as train")
+        chosen = select(
+            self._candidates(train, [f"train-{n}" for n in range(len(train.rows))]),
+            self._candidates(holdout, self._holdout_ids(holdout)),
+            train_prompts=settings.train_prompts,
+            holdout_tasks=settings.holdout_tasks,
+            ngram=settings.ngram,
+        )
+        self._try_reward(chosen.holdout[0])
+        tokens = self.checkpoint.tokenizer()
+        test_read, gold = settings.test_read, settings.gold_in_generation
+        return Partition(
+            train=tuple(self._asked(chosen.train, train, tokens)),
+            holdout=tuple(self._asked(chosen.holdout, holdout, tokens)),
+            dataset={
+                # Not "verified": there is no published hash to hold a user's file against.
+                **({} if test_read is None else {"test_read": test_read}),
+                "source_sha256": train.sha256,
+                "partition_sha256": {
+                    "train": train.lines_sha256,
+                    "validation": holdout.lines_sha256,
+                },
+                "partition": "a file each for train and validation",
+            },
+            protocol={
+                **({} if gold is None else {"gold_in_generation": gold}),
+                **({} if test_read is None else {"test_opened": test_read}),
+                "reward": settings.reward,
+                **({"reward_sha256": self.program.sha256} if self.program else {}),
+            },
+            dropped=chosen.dropped,
+            ngram=settings.ngram,
+        )
+
+    def prepare(self, cache: Path) -> dict[str, Any]:
+        """Describe the checkpoint by id, revision and hash of its parameters."""
+        return self.checkpoint.describe()
+
+    def tokenizer(self, cache: Path) -> PreTrainedTokenizerBase:
+        """Load the checkpoint's tokenizer, padding on the left."""
+        return self.checkpoint.tokenizer()
+
+    def fresh_model(self, cache: Path) -> PreTrainedModel:
+        """Load the checkpoint anew."""
+        return self.checkpoint.fresh_model()
+
+    def _holdout_ids(self, holdout: Rows) -> list[str]:
+        field = self.settings.id
+        if not field:
+            return [f"holdout-{n}" for n in range(len(holdout.rows))]
+        lines: dict[str, int] = {}
+        for row in holdout.rows:
+            name = _text_or_number(row, field)
+            if name in lines:
+                row.fail(field, f"{name!r} is the {field} of line {lines[name]} too")
+            lines[name] = row.line
+        return list(lines)
+
+    def _candidates(self, rows: Rows, ids: list[str]) -> Candidates:
+        items = [
+            Item(name, _prompt(row, self.settings.prompt), self._answer(row), number)
+            for number, (name, row) in enumerate(zip(ids, rows.rows, strict=True))
+        ]
+        return Candidates(items, [_shown(i.prompt) for i in items], f"rows of {rows.path}")
+
+    def _answer(self, row: Row) -> str:
+        field = self.settings.answer
+        answer = _text_or_number(row, field, empty=self.program is not None)
+        if self.settings.reward == "math_equal" and final_number(answer) is None:
+            row.fail(field, f"math_equal compares numbers, and {answer!r} holds none")
+        return answer
+
+    def _try_reward(self, item: Item) -> None:
+        """Refuse a reward that can be told to be none before hours are spent with it."""
+        scorer = self.scorer
+        try:
+            scorer(item.answer, item.answer)
+        except WrongVerdict as error:
+            raise UsageError(f"reward: {error}") from error
+        except Exception:  # it may well refuse a bare answer as a response
+            return
+
+    def _asked(
+        self, items: Sequence[Item], rows: Rows, tokens: PreTrainedTokenizerBase
+    ) -> Iterator[Item]:
+        """Yield the items as the model is asked: with the instruction, and as chat where it can."""
+        from jinja2 import TemplateError
+
+        tried: set[tuple[str, ...]] = set()
+        for item in items:
+            prompt = item.prompt
+            if isinstance(prompt, str) and tokens.chat_template is not None:
+                prompt = [{"role": "user", "content": prompt}]
+            prompt = self._instructed(prompt)
+            if not isinstance(prompt, str):
+                row, roles = rows.rows[item.row], tuple(m["role"] for m in prompt)
+                if tokens.chat_template is None:
+                    name = self.settings.model
+                    row.fail(self.settings.prompt, f"chat messages, but {name} has no template")
+                if roles not in tried:  # a template may refuse roles, or their order
+                    tried.add(roles)
+                    try:
+                        tokens.apply_chat_template(prompt, tokenize=False)
+                    except TemplateError as error:
+                        row.fail(self.settings.prompt, f"refused by the chat template: {error}")
+            yield replace(item, prompt=prompt)
+
+    def _instructed(self, prompt: Any) -> Any:
+        instruction = self.settings.instruction
+        if not instruction:
+            return prompt
+        if isinstance(prompt, str):
+            return f"{prompt}\n\n{instruction}"
+        *before, last = prompt
+        return [*before, {**last, "content": f"{last['content']}\n\n{instruction}"}]
+
+
+def _text_or_number(row: Row, field: str, *, empty: bool = False) -> str:
+    value = row[field]
+    if not isinstance(value, str):  # a number of the file is its text
+        row.fail(field, f"must be a text or a number, not {_kind(value)}")
+    text = str(value)
+    if isinstance(value, Number) and "e" in text.lower():
+        row.fail(field, f"write {text} without an exponent, or as a text")
+    if not empty and not text.strip():
+        row.fail(field, "must not be empty")
+    return text
+
+
+def _prompt(row: Row, field: str) -> Any:
+    """Return the prompt as the file has it: a text, or chat messages."""
+    value = row[field]
+    if isinstance(value, str) and not isinstance(value, Number):
+        if not value.strip():
+            row.fail(field, "must not be empty")
+        return value
+    if not isinstance(value, list):
+        row.fail(field, f"must be a text or a list of chat messages, not {_kind(value)}")
+    for number, message in enumerate(value, start=1):
+        if not isinstance(message, dict) or set(message) != {"role", "content"}:
+            row.fail(field, f"message {number} must have a role and a content, and nothing else")
+        for key, text in message.items():
+            if not isinstance(text, str) or isinstance(text, Number) or not text.strip():
+                row.fail(field, f"message {number}: {key} must be a text that is not empty")
+    if not value or value[-1]["role"] != "user":
+        row.fail(field, "the last message must have the role 'user'")
+    return value
+
+
+def _shown(prompt: Any) -> str:
+    """Return the text that train and holdout must not share; a system message they may."""
+    if isinstance(prompt, str):
+        return prompt
+    return "\n".join(m["content"] for m in prompt if m["role"] != "system")
+
+
+def _kind(value: Any) -> str:
+    kinds = {bool: "a truth value", dict: "an object", list: "a list", Number: "a number"}
+    return kinds.get(type(value), "null")
