@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,8 +63,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Run the command; 1 when a run failed or a selftest did."""
     _require_extra()
-    # transformers warns about its own use of its own old names.
-    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
     if options.workers < 1:
         raise UsageError("--workers must be 1 or more")
     if options.selftest:

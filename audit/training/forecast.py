@@ -79,15 +79,19 @@ def _schedule(bench: Bench, ledger: Ledger, workers: int) -> Iterator[str]:
     dollars = bench.study.cost
     price = f", {total / 60 * dollars.usd_per_hour:.2f} USD" if dollars else ""
     yield (
-        f"  {run:.2f} minutes a run ({source}), {evaluation:.2f} an evaluation: "
-        f"{total:.1f} minutes one at a time{price}"
+        f"  {_duration(run)} a run ({source}), {_duration(evaluation)} an evaluation: "
+        f"{_duration(total)} one at a time{price}"
     )
     if workers > 1:
         at_once = min(workers, len(missing))
-        yield (
-            f"  {total / at_once:.1f} minutes with {at_once} workers, if each has a processor or "
-            "GPU to itself"
-        )
+        shared = _duration(total / at_once)
+        yield f"  {shared} with {at_once} workers, if each has a processor or GPU to itself"
+
+
+def _duration(minutes: float) -> str:
+    if minutes < 2:
+        return f"{60 * minutes:.1f} s"
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
 
 
 def _probe(bench: Bench) -> tuple[float, float]:

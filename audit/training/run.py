@@ -52,11 +52,27 @@ def run(bench: Bench, arm: Arm, seed: int, progress: Progress = silent) -> dict[
 
 
 def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dict[str, Any]:
-    """Evaluate the untrained base once more, under a seed of its own."""
+    """Evaluate the untrained base once more, under a seed of its own.
+
+    Raises
+    ------
+    UsageError
+        When memory does not suffice.
+    """
+    import torch
+
     with _ONE_AT_A_TIME:
         _settle(bench.study)
-        model = bench.task.fresh_model(bench.cache).to(_device(bench.study))
-        outcome = _evaluate(bench, model, bench.study.evaluation.seed + repeat, progress)
+        device = _device(bench.study)
+        model = bench.task.fresh_model(bench.cache).to(device)
+        seed = bench.study.evaluation.seed + repeat
+        try:
+            outcome = _evaluate(bench, model, seed, progress)
+        except (MemoryError, torch.OutOfMemoryError) as error:
+            raise UsageError(
+                f"no memory to generate {bench.study.evaluation.batch_size} responses at once; "
+                "set evaluation.batch_size lower"
+            ) from error
     return {
         "run": repeat + 1,
         "evaluation": outcome.block(bench.task.benchmark, "validation", 0),
@@ -271,6 +287,8 @@ def _evaluate(bench: Bench, model: Any, seed: int, progress: Progress) -> Outcom
 
 def _settle(study: Study) -> None:
     """Threads and chatter, before anything is computed."""
+    import warnings
+
     import torch
     import transformers
 
@@ -280,6 +298,8 @@ def _settle(study: Study) -> None:
     # Filling fresh memory with NaN makes no result firmer, and each update three times slower.
     torch.utils.deterministic.fill_uninitialized_memory = False
     transformers.utils.logging.set_verbosity_error()
+    # transformers warns about its own use of its own old names.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
 
 
 def _device(study: Study) -> str:

@@ -19,7 +19,7 @@ def test_a_dry_run_trains_nothing_that_is_kept(
     said = capsys.readouterr().out
     assert "2 arms x 2 seeds = 4 runs, 0 finished already, 4 to do" in said
     assert "arms differ in: clip, epsilon_high, epsilon_high_max" in said
-    assert "minutes a run (timed on 3 rounds and one evaluation of adaptive-clip)" in said
+    assert "s a run (timed on 3 rounds and one evaluation of adaptive-clip)" in said
     assert "4 to do, and 3 evaluations of the base" in said
     assert "with 2 workers" in said
     assert "the clip can be reached" in said
@@ -115,3 +115,13 @@ def test_several_gpus_in_one_process_are_refused_and_the_ways_out_named(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b")
     assert visible_gpus(read_study(study)) == ["GPU-a", "GPU-b"]
     assert visible_gpus(read_study(study_path())) == []
+
+
+@pytest.mark.parametrize(
+    ("minutes", "shown"),
+    [(0.011, "0.7 s"), (1.99, "119.4 s"), (2, "2 min"), (119.4, "119 min"), (150, "2.5 h")],
+)
+def test_a_duration_is_shown_in_the_unit_a_person_would_use(minutes: float, shown: str) -> None:
+    from audit.training.forecast import _duration
+
+    assert _duration(minutes) == shown

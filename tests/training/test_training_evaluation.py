@@ -146,3 +146,18 @@ def test_a_plain_prompt_is_read_with_the_special_tokens_that_training_gives_it(
     chat = [replace(i, prompt=[{"role": "user", "content": i.prompt}]) for i in items]
     evaluate(model, tokens, chat, task.scorer, condition(samples=1))
     assert read == tokens(text=[i.prompt for i in items])["input_ids"]
+
+
+def test_no_memory_for_the_base_is_one_line_that_names_the_setting(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.errors import UsageError
+    from audit.training import evaluation
+    from training.studies import audit_train
+
+    def full(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(evaluation, "_sample", full)
+    with pytest.raises(UsageError, match=r"1200 responses at once; set evaluation\.batch_size"):
+        audit_train(str(study_path()), "-o", str(tmp_path / "r.json"))
