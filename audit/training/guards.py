@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import UsageError
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 
 CLAMPED_LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "luspo")
 """TRL losses whose ratio is clamped to ``[1 - epsilon_low, 1 + epsilon_high]``."""
+
+_TRITON_DEVICES = ("cuda", "xpu")
 
 
 def clip_reachable(accumulation: int, steps_per_generation: int, iterations: int) -> bool:
@@ -35,6 +40,7 @@ def check_arguments(
     UsageError
         With the setting to change.
     """
+    _check_kernels(args.device.type)
     if args.loss_type not in CLAMPED_LOSSES:
         raise UsageError(
             f"loss_type {args.loss_type!r} has no clamp of the form [1 - low, 1 + high]; "
@@ -70,6 +76,25 @@ def check_model(model: Any, *, seed: int) -> None:
         raise UsageError(
             "the model already carries an adapter, drawn from whatever the random state was; pass "
             f"the bare model and peft_config to the trainer, which seeds with {seed} first"
+        )
+
+
+def _check_kernels(device: str) -> None:
+    """Refuse a TRL that could not compute one log-probability on this device.
+
+    TRL 1.15.0 knows its Triton kernel alone; from 1.16 on plain torch does the same elsewhere.
+    """
+    from packaging.version import Version  # TRL itself depends on it
+
+    installed = version("trl")
+    if Version(installed) >= Version("1.16"):
+        return
+    interpreted = os.environ.get("TRITON_INTERPRET") == "1"  # Triton in NumPy, on any device
+    if find_spec("triton") is None or not (device in _TRITON_DEVICES or interpreted):
+        raise UsageError(
+            f"trl {installed} computes log-probabilities with a Triton kernel alone, which cannot "
+            f"run here (device {device!r}): use trl>=1.16, or install triton and set "
+            "TRITON_INTERPRET=1, which is slow"
         )
 
 
