@@ -538,6 +538,18 @@ def test_a_failing_selftest_is_status_1(
     assert "FAIL  a seam: RuntimeError: the seam moved" in capsys.readouterr().out
 
 
+def test_a_selftest_that_could_train_nothing_says_why_and_stops(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from audit.training import guards
+
+    monkeypatch.setattr(guards, "version", {"trl": "1.15.0"}.__getitem__)
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    with pytest.raises(UsageError, match=r"^trl 1\.15\.0 computes log-probabilities with a Triton"):
+        audit_train("--selftest")
+    assert "FAIL" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [([], "name a study file"), (["x.toml", "--workers", "0"], "--workers must be")],
