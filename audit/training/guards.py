@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import UsageError
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 
 CLAMPED_LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "luspo")
 """TRL losses whose ratio is clamped to ``[1 - epsilon_low, 1 + epsilon_high]``."""
+
+_TRITON_DEVICES = ("cuda", "xpu")
 
 
 def clip_reachable(accumulation: int, steps_per_generation: int, iterations: int) -> bool:
@@ -35,6 +40,7 @@ def check_arguments(
     UsageError
         With the setting to change.
     """
+    check_kernels(args.device.type)
     if args.loss_type not in CLAMPED_LOSSES:
         raise UsageError(
             f"loss_type {args.loss_type!r} has no clamp of the form [1 - low, 1 + high]; "
@@ -56,6 +62,30 @@ def check_arguments(
     if args.bf16 and args.device.type == "cpu":
         raise UsageError("bf16 is on, as TRL sets it where it is unset; on a CPU set bf16=False")
     _check_rounds(args, allow_unreachable_clip)
+
+
+def check_kernels(device: str) -> None:
+    """Refuse a TRL that could not compute one log-probability on this device.
+
+    TRL 1.15.0 knows its Triton kernel alone; from 1.16 on plain torch does the same elsewhere.
+
+    Raises
+    ------
+    UsageError
+        With the ways out.
+    """
+    from packaging.version import Version  # TRL itself depends on it
+
+    installed = version("trl")
+    if Version(installed) >= Version("1.16"):
+        return
+    interpreted = os.environ.get("TRITON_INTERPRET") == "1"  # Triton in NumPy, on any device
+    if find_spec("triton") is None or not (device in _TRITON_DEVICES or interpreted):
+        raise UsageError(
+            f"trl {installed} computes log-probabilities with a Triton kernel alone, which cannot "
+            f"run here (device {device!r}): use trl>=1.16, or install triton and set "
+            "TRITON_INTERPRET=1, which is slow"
+        )
 
 
 def check_model(model: Any, *, seed: int) -> None:

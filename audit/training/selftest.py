@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from audit.errors import AuditError
+
 if TYPE_CHECKING:
     from audit.training.trust_region import TrustRegion
 
@@ -28,7 +30,13 @@ class Check:
 
 
 def selftest() -> Iterator[Check]:
-    """Run all checks, yielding each as it is done."""
+    """Run all checks, yielding each as it is done.
+
+    Raises
+    ------
+    AuditError
+        When the packages installed could not train at all.
+    """
     import torch
 
     torch.set_num_threads(1)
@@ -36,6 +44,8 @@ def selftest() -> Iterator[Check]:
         for name, check in _CHECKS.items():
             try:
                 passed, detail = check(Path(folder))
+            except AuditError:  # nothing can be trained here, and the message says why
+                raise
             except Exception as error:  # a check that raises has failed
                 passed, detail = False, f"{type(error).__name__}: {error}"
             yield Check(name, passed, detail)

@@ -12,6 +12,7 @@ from audit.training.checks import check_arms, check_data, check_machine
 from audit.training.document import results_document, to_text
 from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, crew_for
+from audit.training.guards import check_kernels
 from audit.training.ledger import Ledger, fingerprint_of
 from audit.training.progress import Report, Throttled
 from audit.training.run import (
@@ -48,6 +49,7 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
         When the study cannot be carried out as written.
     """
     check_arms(study, path)
+    check_kernels("cuda" if visible_gpus(study) else "cpu")
     check_machine(study, world_size(), path)
     task = task_of(study.task, path)
     with task_errors(path):

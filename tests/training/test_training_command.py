@@ -60,6 +60,26 @@ def test_a_failing_selftest_is_status_1(
     assert "FAIL  a seam: RuntimeError: the seam moved" in capsys.readouterr().out
 
 
+def test_packages_that_could_train_nothing_stop_the_command_and_say_why(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.training import guards
+
+    monkeypatch.setattr(guards, "version", {"trl": "1.15.0"}.__getitem__)
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    study = str(study_path())
+    for arguments in (
+        ["--selftest"],
+        [study, "--dry-run"],
+        [study, "-o", str(tmp_path / "r.json")],
+    ):
+        with pytest.raises(
+            UsageError, match=r"^trl 1\.15\.0 computes log-probabilities with a Trit"
+        ):
+            audit_train(*arguments)
+    assert not list(tmp_path.glob("r.json*/*"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [([], "name a study file"), (["x.toml", "--workers", "0"], "--workers must be")],

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from contextlib import AbstractContextManager, nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -258,6 +260,44 @@ def test_liger_is_refused(audited: Any, arguments: Any, parts: Any) -> None:
     args.use_liger_kernel = True  # set after construction, which would import liger
     with pytest.raises(UsageError, match="liger"):
         check_arguments(args, FixedClip())
+
+
+@pytest.mark.parametrize(
+    ("trl", "device", "triton", "interpret", "runs"),
+    [
+        ("1.15.0", "cuda", True, None, True),
+        ("1.15.0", "xpu", True, None, True),
+        ("1.15.0", "cuda", False, None, False),
+        ("1.15.0", "cpu", True, None, False),
+        ("1.15.0", "cpu", True, "0", False),
+        ("1.15.0", "cpu", True, "1", True),
+        ("1.15.0", "cpu", False, "1", False),
+        ("1.15.0", "mps", False, None, False),
+        ("1.16.0", "cpu", False, None, True),
+        ("1.20.0", "cpu", False, None, True),
+    ],
+)
+def test_a_trl_that_needs_triton_is_refused_where_triton_cannot_run(
+    trl: str,
+    device: str,
+    triton: bool,
+    interpret: str | None,
+    runs: bool,
+    arguments: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from audit.training import guards
+
+    monkeypatch.setattr(guards, "version", {"trl": trl}.__getitem__)
+    monkeypatch.setattr(guards, "find_spec", {"triton": object() if triton else None}.get)
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    if interpret is not None:
+        monkeypatch.setenv("TRITON_INTERPRET", interpret)
+    args = SimpleNamespace(**vars(arguments()), device=SimpleNamespace(type=device))
+    refused = pytest.raises(UsageError, match=r"use trl>=1\.16, or install triton")
+    expected: AbstractContextManager[object] = nullcontext() if runs else refused
+    with expected:
+        guards.check_arguments(args, FixedClip())
 
 
 def test_an_unreachable_clip_that_is_forced_never_clips_and_says_so(audited: Any) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from audit.errors import UsageError
+from audit.training import trust_region
 from audit.training.trainer import audit_columns, population_advantages
 from audit.training.trust_region import (
     AdaptiveClip,
@@ -99,6 +100,21 @@ def test_kl_bounds_agree_with_scipy_s_root_finder(level: float) -> None:
     assert math.log(upper) == pytest.approx(
         brentq(f, 0, math.sqrt(2 * level), xtol=1e-14), rel=1e-9
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_more_newton_steps_would_change_no_bound(
+    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At every level from the smallest radius to the smallest probability."""
+    level = torch.logspace(-12, 12, 50_001, dtype=torch.float64).to(dtype)
+    settled = trust_region._kl_roots(level)
+    monkeypatch.setattr(trust_region, "_NEWTON_STEPS", 40)
+    for bound, exact in zip(settled, trust_region._kl_roots(level), strict=True):
+        if dtype == torch.float32:  # what the trainer computes and records
+            assert torch.equal(bound, exact)
+        else:
+            torch.testing.assert_close(bound, exact, rtol=2e-13, atol=0)
 
 
 def test_no_ceiling_passes_certainty_once_capped() -> None:
