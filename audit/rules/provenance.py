@@ -105,7 +105,8 @@ def _missing(results: Results) -> Iterator[tuple[str, str]]:
     provenance = results.block("provenance")
     if "code_commit" not in provenance:
         yield "/provenance" if provenance else "", "the commit of the code"
-    runs = [run for arm in results.arms for run in arm.finished]
+    finished = [run for arm in results.arms for run in arm.finished]
+    runs = finished or list(results.runs)  # what none of them finished was made with something too
     bare = [r for r in runs if not (r.document.get("environment") or {}).get("packages")]
     if (bare or not runs) and not results.block("verified").get("versions"):
         yield bare[0].pointer if bare else "", "the versions of the packages"

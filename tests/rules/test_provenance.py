@@ -97,6 +97,17 @@ def test_data_that_does_not_fit_is_an_error_at_the_hash(leaf: str) -> None:
     assert places(document, "PROV004", data=_data()) == {f"{AT}/{leaf}"}
 
 
+def test_runs_that_all_failed_still_say_what_they_were_made_with() -> None:
+    document = full()
+    for arm in (document, *document["controls"].values()):
+        for run in arm["seed_results"]:
+            run["status"] = "failed"
+    assert places(document, "PROV003") == set()
+    del document["seed_results"][1]["environment"]
+    del document["verified"]
+    assert places(document, "PROV003") == {"/seed_results/1"}
+
+
 def test_another_partition_rule_is_not_checked() -> None:
     document = patched(
         _study(_data()),
