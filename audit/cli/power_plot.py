@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import io
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
-from audit.cli.plan import POWER, SEEDS_SHOWN
+from audit.analysis.plan import POWER, SEEDS_SHOWN, Plan
 from audit.errors import UsageError
 from audit.writing import write_whole
-
-if TYPE_CHECKING:
-    from audit.cli.plan import Plan
 
 _POINTS = 61
 
