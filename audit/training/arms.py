@@ -48,9 +48,9 @@ def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
     """
     region, training = trust_region(arm), arm.training
     return {
-        "steps": training.rounds,
+        "steps": training.steps,
         "group": training.group_size,
-        "prompts_per_step": training.prompts_per_round,
+        "prompts_per_step": training.prompts_per_round * training.batches_per_step,
         "max_tokens": training.max_tokens,
         "inner_updates": training.inner_updates,
         "iterations": training.iterations,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import queue
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -126,10 +128,19 @@ _messages: Any = None  # of a worker process, which gets it as it starts: a queu
 def _start_worker(messages: Any, numbers: Any, gpus: tuple[str, ...]) -> None:
     global _messages
     _messages = messages
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     messages.cancel_join_thread()  # a report nobody reads any more must not hold the process back
     if gpus:
         # CUDA reads it when it is first used, which in this process is yet to come.
         os.environ["CUDA_VISIBLE_DEVICES"] = gpus[numbers.get() % len(gpus)]
+
+
+def _end_with_parent() -> None:
+    """End this worker when the process that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _report_by_queue(name: str, what: str, done: int, total: int) -> None:

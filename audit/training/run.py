@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from audit.errors import AuditError, UsageError
 from audit.training.arms import protocol, trust_region
 from audit.training.evaluation import Condition, Outcome, evaluate
+from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, silent
 from audit.training.study_file import Arm, Study
 
@@ -59,8 +60,6 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
     UsageError
         When memory does not suffice.
     """
-    import torch
-
     with _ONE_AT_A_TIME:
         _settle(bench.study)
         device = _device(bench.study)
@@ -68,7 +67,9 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         seed = bench.study.evaluation.seed + repeat
         try:
             outcome = _evaluate(bench, model, seed, progress)
-        except (MemoryError, torch.OutOfMemoryError) as error:
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
             raise UsageError(
                 f"no memory to generate {bench.study.evaluation.batch_size} responses at once; "
                 "set evaluation.batch_size lower"
@@ -208,7 +209,7 @@ class _Run:
     def _outcomes(self) -> dict[str, Any]:
         if self.outcome is None:
             return {}
-        step = self.training.rounds
+        step = self.training.steps
         return {
             "method_metrics": self.outcome.metrics(),
             "evaluation": self.outcome.block(self.bench.task.benchmark, "validation", step),

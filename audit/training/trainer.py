@@ -109,17 +109,21 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
             ``surface_scan`` of schema_version 2; on the main process those of all processes.
         """
         recorder, population = self.recorder, self.advantage == "population"
+        args = self.args
+        passes = args.steps_per_generation * args.num_iterations
+        # Batches that one update takes in together are one step of the record.
+        batches = max(1, args.gradient_accumulation_steps // passes)
         return {
             "telemetry": {
                 "level": recorder.level,
                 "every": recorder.every,
-                "groups_per_step": self.args.generation_batch_size // self.num_generations,
+                "groups_per_step": batches * args.generation_batch_size // self.num_generations,
                 "responses_per_group": self.num_generations,
                 "advantage": {
                     "ddof": 0 if population else 1,
                     "epsilon": 1e-6 if population else 1e-4,
                 },
-                "loss_type": self.args.loss_type,
+                "loss_type": args.loss_type,
                 "zero_groups": "kept",
                 "clip_reachable": self.clip_reachable,
             },
