@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -113,13 +114,20 @@ def _processes(workers: int, gpus: Sequence[str]) -> Iterator[Crew]:
     messages, numbers = context.Queue(), context.Queue()
     for number in range(workers):
         numbers.put(number)
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         max_workers=workers,
         mp_context=context,
         initializer=_start_worker,
         initargs=(messages, numbers, tuple(gpus)),
     ) as executor:
-        yield Crew(executor, _report_by_queue, messages)
+        try:
+            yield Crew(executor, _report_by_queue, messages)
+        except BaseException:
+            # Leaving waits for what is under way, hours of it, whose result nobody would take.
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
 
 
 _messages: Any = None  # of a worker process, which gets it as it starts: a queue does not pickle
@@ -128,6 +136,7 @@ _messages: Any = None  # of a worker process, which gets it as it starts: a queu
 def _start_worker(messages: Any, numbers: Any, gpus: tuple[str, ...]) -> None:
     global _messages
     _messages = messages
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the first process decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
     messages.cancel_join_thread()  # a report nobody reads any more must not hold the process back
     if gpus:

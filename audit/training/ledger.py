@@ -40,7 +40,7 @@ class Ledger:
             if entry["fingerprint"] != fingerprint:
                 raise ValueError("its content is of other settings")
             piece: dict[str, Any] = entry["piece"]
-            if entry["sha256"] != _sha256(json.dumps(piece)):
+            if entry.get("sha256") != _sha256(json.dumps(piece)):
                 raise ValueError("its content was changed")
         except FileNotFoundError as error:
             if not path.is_symlink():

@@ -100,11 +100,11 @@ class _Run:
             self._train()
         except AuditError:
             raise
-        except Exception as error:  # a failed run is a result and is kept
+        except (Exception, SystemExit) as error:  # a failed run is a result and is kept
             kind = "diverged" if type(error).__name__ == "Diverged" else "failed"
             if kind == "failed" and world_size() > 1:
                 raise  # the other processes still wait for this one; only ending all of them helps
-            status = {"status": kind, "failure": f"{type(error).__name__}: {error}"[:500]}
+            status = {"status": kind, "failure": _in_one_line(error)}
         minutes = (time.monotonic() - started) / 60
         return {
             "run_id": f"{self.arm.name}-seed{self.seed}",
@@ -242,6 +242,12 @@ class _Run:
 
 
 _RUN_SEEDS = 1_000_000  # evaluation seeds of runs start here; those of the base lie below
+
+
+def _in_one_line(error: BaseException) -> str:
+    """Return what went wrong as text that JSON and a terminal carry."""
+    line = " ".join(f"{type(error).__name__}: {error}".split())
+    return "".join(c if c.isprintable() else "?" for c in line[:500])
 
 
 def world_size() -> int:

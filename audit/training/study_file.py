@@ -326,7 +326,7 @@ class _Reader:
         for n, claim in enumerate(study.claims):
             for key in ("arm", "against"):
                 if claim.get(key, BASE) not in known:
-                    self.fail(f"claims.{n}.{key}", f"no arm {claim[key]!r}")
+                    self.fail(f"claims[{n}].{key}", f"no arm {claim[key]!r}")
 
     def _seeds(self, value: Any) -> tuple[int, ...]:
         whole = isinstance(value, list) and all(type(v) is int and v >= 0 for v in value)
@@ -480,7 +480,8 @@ class _Reader:
             "limitations": list(study.limitations),
         }
         for fault in schema_faults(document, limit=1)[:1]:
-            self.fail(fault.pointer.strip("/").replace("/", "."), fault.message)
+            where = fault.pointer.strip("/").replace("/", ".")
+            self.fail(re.sub(r"\.(\d+)", r"[\1]", where), fault.message)
 
 
 _WORDS = {

@@ -13,7 +13,8 @@ import torch
 from accelerate.utils import set_seed
 from trl import GRPOTrainer
 
-from audit.training.guards import check_arguments, check_model, clip_reachable
+from audit.errors import UsageError
+from audit.training.guards import check_arguments, check_model, check_recorder, clip_reachable
 from audit.training.parameters import parameters_sha256
 from audit.training.recorder import Recorder, ResponseAudit, Update
 from audit.training.rewards import text_of
@@ -72,6 +73,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         **kwargs: Any,
     ) -> None:
         check_arguments(args, trust_region, allow_unreachable_clip=allow_unreachable_clip)
+        check_recorder(args, trust_region, recorder)
         check_model(model, seed=args.seed)
         super().__init__(model, reward_funcs, args, **kwargs)
         self.trust_region = trust_region
@@ -94,7 +96,18 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         self._audits: list[Tensor] = []
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
-        """Train from the seed, whatever was drawn between building the trainer and now."""
+        """Train from the seed, whatever was drawn between building the trainer and now.
+
+        Raises
+        ------
+        audit.errors.UsageError
+            When asked to resume from a checkpoint, which holds weights and no record.
+        """
+        if kwargs.get("resume_from_checkpoint", args[0] if args else None):
+            raise UsageError(
+                "resume_from_checkpoint: the rounds before the checkpoint would be missing from "
+                "the record; train from the start"
+            )
         # The call that TRL ends its construction with, so plain TRL's run is the same run.
         set_seed(self.args.seed, device_specific=True)
         return super().train(*args, **kwargs)

@@ -69,15 +69,18 @@ class Addition:
     def __post_init__(self) -> None:
         """Refuse settings of which no data or no model can be made."""
         for name in _COUNTS:
-            if not 1 <= getattr(self, name) <= _MOST:
-                raise UsageError(f"{name}: must lie in [1, {_MOST}], not {getattr(self, name)}")
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name}: must be 1 or more, not {getattr(self, name)}")
         if self.limit > _HIGHEST_LIMIT:
             raise UsageError(f"limit: must be {_HIGHEST_LIMIT} or less, not {self.limit}")
         for name in ("data_seed", "base_seed"):
             if not 0 <= getattr(self, name) < 2**32:
                 raise UsageError(f"{name}: must lie in [0, 2^32), not {getattr(self, name)}")
-        if not 0 <= self.warm_up_steps <= _MOST:
-            raise UsageError(f"warm_up_steps: must lie in [0, {_MOST}], not {self.warm_up_steps}")
+        if self.warm_up_steps < 0:
+            raise UsageError(f"warm_up_steps: must be 0 or more, not {self.warm_up_steps}")
+        for name in (*_COUNTS, "warm_up_steps"):
+            if getattr(self, name) > _MOST:
+                raise UsageError(f"{name}: must be {_MOST} or less, not {getattr(self, name)}")
         if not self.warm_up_learning_rate > 0:
             raise UsageError(
                 f"warm_up_learning_rate: must be above 0, not {self.warm_up_learning_rate}"
