@@ -106,6 +106,8 @@ def task_errors(path: str) -> Iterator[None]:
     try:
         yield
     except UsageError as error:
+        if error.path is not None:  # about a file, not a setting
+            raise
         raise InputError(f"task.{error.message}", path=path) from error
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type
 
 from audit.claims import BASE
 from audit.errors import InputError
-from audit.reading import LARGEST_INTEGER
+from audit.reading import DEEPEST, LARGEST_INTEGER
 from audit.training.guards import CLAMPED_LOSSES, clip_reachable
 from audit.training.recorder import Level
 
@@ -274,12 +274,14 @@ class _Reader:
             self.fail(name, "must be a table")
         return table
 
-    def _plain(self, value: Any, where: str) -> Any:
-        """Turn dates into their ISO text, which JSON can carry, and refuse nan and inf."""
+    def _plain(self, value: Any, where: str, depth: int = 0) -> Any:
+        """Turn dates into their ISO text, and refuse what the results file could not carry."""
+        if depth > _DEEPEST:
+            self.fail(where[:_SHOWN], "nested too deeply")
         if isinstance(value, dict):
-            return {k: self._plain(v, f"{where}.{k}") for k, v in value.items()}
+            return {k: self._plain(v, f"{where}.{k}", depth + 1) for k, v in value.items()}
         if isinstance(value, list):
-            return [self._plain(v, f"{where}[{n}]") for n, v in enumerate(value)]
+            return [self._plain(v, f"{where}[{n}]", depth + 1) for n, v in enumerate(value)]
         if isinstance(value, float) and not math.isfinite(value):
             self.fail(where, f"must be a finite number, not {value}")
         if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
@@ -502,6 +504,7 @@ _MAY_BE_ZERO = (
 )
 _SAME_FOR_ALL = ("max_tokens", "device", "threads")  # the evaluation and the process rest on them
 _MOST = 1_000_000  # of anything counted; what is beyond it fills memory, or takes months
+_DEEPEST = DEEPEST // 2  # the results file wraps it in more
 _SHOWN = 80  # characters of a key that a message repeats
 _FEWEST_REPEATS = 3  # two give a spread of one degree of freedom, which bounds nothing
 _MOMENTS = (datetime.date, datetime.time)  # a datetime is a date

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from audit.errors import InputError
+from audit.errors import InputError, UsageError
 from audit.training.ledger import Ledger
 from audit.training.study import prepare
 from audit.training.study_file import read_study
@@ -273,6 +273,33 @@ def test_a_study_that_would_train_nothing_is_refused(study_path: Any, tmp_path: 
     with pytest.raises(InputError, match="prompts_per_round: 301 is more than the 300 training"):
         prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
     assert not (tmp_path / "x").exists()
+
+
+def test_no_memory_for_the_base_names_the_task(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from audit.training.tasks.addition import Addition
+
+    path = study_path()
+    monkeypatch.setattr(Addition, "_build", lambda self, cache: torch.empty(1 << 50))
+    with pytest.raises(InputError, match=r"study\.toml: task: no memory for its base model"):
+        prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
+
+
+def test_a_disk_that_is_full_is_named_by_the_file_that_did_not_fit(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit import writing
+
+    def full(target: Path, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(writing, "_replace", full)
+    path = study_path(("warm_up_steps = 60", "warm_up_steps = 0"))
+    with pytest.raises(UsageError, match=r"^\S+\.safetensors: cannot be written: No space left"):
+        prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
 
 
 def test_a_damaged_base_is_named(study_path: Any, tmp_path: Path) -> None:
