@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -93,6 +94,8 @@ def _output(options: argparse.Namespace) -> Path:
     output = Path(options.output or study.with_name("results.json"))
     if output.is_dir():
         raise UsageError("is a folder; name a file for the results", path=str(output))
+    if output.exists() and not output.is_file():
+        raise UsageError("is no file, and finished runs lie beside one", path=str(output))
     if output.suffix == _RUNS:
         raise UsageError("is the name of a folder of finished runs", path=str(output))
     if output.resolve() == study.resolve():
@@ -112,7 +115,7 @@ def _runs_folder(output: Path, *, dry: bool) -> Iterator[Path]:
         runs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot be made: {error.strerror or error}", path=str(runs)) from error
-    if not (os.access(output.parent, os.W_OK) and os.access(runs, os.W_OK)):
+    if not all(os.access(folder, os.W_OK) for folder in (output.resolve().parent, runs)):
         raise UsageError("its folder cannot be written to", path=str(output))
     yield runs
 
@@ -156,7 +159,7 @@ def _report(document: Mapping[str, Any], runs: list[tuple[str, Any]], output: Pa
         print(f"  {arm:<24} seed {run['seed']:<6} {outcome}")
     if any(run["status"] == "failed" for _, run in runs):
         print("failed runs stay as they are; --retry-failed trains them once more")
-    print(f"next: audit verify {output}")
+    print(f"next: audit verify {shlex.quote(str(output))}")
 
 
 def _selftest() -> int:

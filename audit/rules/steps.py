@@ -88,7 +88,9 @@ def inner_updates(case: Case) -> Iterator[Outcome]:
 
 def _inner_updates(log: RunLog) -> Iterator[Outcome]:
     held = 0
-    counts = [len(step["updates"]) for step in log.steps if "updates" in step]
+    # A run that failed or diverged ends in the middle of a step.
+    whole = log.steps if log.run.finished else log.steps[:-1]
+    counts = [len(step["updates"]) for step in whole if "updates" in step]
     planned = log.run.protocol.get("inner_updates")
     if planned is not None and counts and planned not in counts:
         pointer = join(log.run.pointer, "protocol", "inner_updates")
@@ -96,7 +98,7 @@ def _inner_updates(log: RunLog) -> Iterator[Outcome]:
         planned = None
     for place, step in enumerate(log.steps):
         updates = step.get("updates") or ()
-        if planned not in (None, len(updates)) and "updates" in step:
+        if planned not in (None, len(updates)) and "updates" in step and place < len(whole):
             pointer = step_pointer(log, place, "updates")
             yield Found(pointer, "another number of updates", str(planned), str(len(updates)))
         for index, update in enumerate(updates):

@@ -48,9 +48,9 @@ def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
     """
     region, training = trust_region(arm), arm.training
     return {
-        "steps": training.rounds,
+        "steps": training.steps,
         "group": training.group_size,
-        "prompts_per_step": training.prompts_per_round,
+        "prompts_per_step": training.prompts_per_round * training.batches_per_step,
         "max_tokens": training.max_tokens,
         "inner_updates": training.inner_updates,
         "iterations": training.iterations,
@@ -106,6 +106,8 @@ def task_errors(path: str) -> Iterator[None]:
     try:
         yield
     except UsageError as error:
+        if error.path is not None:  # about a file, not a setting
+            raise
         raise InputError(f"task.{error.message}", path=path) from error
 
 

@@ -55,6 +55,15 @@ def check_data(study: Study, partition: Partition, path: str) -> None:
                 f"than the {len(partition.train)} training prompts",
                 path=path,
             )
+        batches = len(partition.train) // arm.training.prompts_per_round
+        together = arm.training.batches_per_step
+        if batches % together and batches < arm.training.rounds:
+            raise InputError(
+                f"{place(study, arm)}.accumulation: an update takes in {together} rounds, and the "
+                f"{batches} that the training prompts suffice for do not divide into such updates; "
+                "the last one before the prompts come round again would be cut short",
+                path=path,
+            )
 
 
 def check_machine(study: Study, world_size: int, path: str) -> None:

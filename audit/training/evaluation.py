@@ -145,7 +145,7 @@ def evaluate(
                     truncated[index] += cut
                     try:
                         score = scorer(text, items[index].answer)
-                    except Exception:  # counted: a sample nobody can score
+                    except (Exception, SystemExit):  # counted: a sample nobody can score
                         errored[index] += 1
                         continue
                     correct[index] += score.correct

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import queue
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -111,13 +114,20 @@ def _processes(workers: int, gpus: Sequence[str]) -> Iterator[Crew]:
     messages, numbers = context.Queue(), context.Queue()
     for number in range(workers):
         numbers.put(number)
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         max_workers=workers,
         mp_context=context,
         initializer=_start_worker,
         initargs=(messages, numbers, tuple(gpus)),
     ) as executor:
-        yield Crew(executor, _report_by_queue, messages)
+        try:
+            yield Crew(executor, _report_by_queue, messages)
+        except BaseException:
+            # Leaving waits for what is under way, hours of it, whose result nobody would take.
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
 
 
 _messages: Any = None  # of a worker process, which gets it as it starts: a queue does not pickle
@@ -126,10 +136,20 @@ _messages: Any = None  # of a worker process, which gets it as it starts: a queu
 def _start_worker(messages: Any, numbers: Any, gpus: tuple[str, ...]) -> None:
     global _messages
     _messages = messages
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the first process decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     messages.cancel_join_thread()  # a report nobody reads any more must not hold the process back
     if gpus:
         # CUDA reads it when it is first used, which in this process is yet to come.
         os.environ["CUDA_VISIBLE_DEVICES"] = gpus[numbers.get() % len(gpus)]
+
+
+def _end_with_parent() -> None:
+    """End this worker when the process that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _report_by_queue(name: str, what: str, done: int, total: int) -> None:

@@ -12,10 +12,24 @@ from audit.errors import UsageError
 if TYPE_CHECKING:
     from trl import GRPOConfig
 
+    from audit.training.recorder import Recorder
     from audit.training.trust_region import TrustRegion
 
 CLAMPED_LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "luspo")
 """TRL losses whose ratio is clamped to ``[1 - epsilon_low, 1 + epsilon_high]``."""
+
+_FORMULA = "the record states the advantages by this formula"
+_ALL = "the record counts all tokens as trained on"
+_LOSS = "the record states a loss without an entropy term"
+_ONLY: dict[str, tuple[Any, str]] = {
+    "scale_rewards": ("group", _FORMULA),
+    "multi_objective_aggregation": ("sum_then_normalize", _FORMULA),
+    "mask_truncated_completions": (False, _ALL),
+    "top_entropy_quantile": (1.0, _ALL),
+    "off_policy_mask_threshold": (None, _ALL),
+    "entropy_coef": (0.0, _LOSS),
+    "use_adaptive_entropy": (False, _LOSS),
+}
 
 _TRITON_DEVICES = ("cuda", "xpu")
 
@@ -53,6 +67,10 @@ def check_arguments(
         )
     if args.delta is not None:
         raise UsageError("delta clamps the ratio a second time, outside the region; leave it None")
+    for name, (only, reason) in _ONLY.items():
+        value = getattr(args, name, only)  # a release without the setting does what is asked
+        if value != only:
+            raise UsageError(f"{name} must be {only!r}, not {value!r}: {reason}")
     if any(value for name, value in vars(args).items() if name.startswith("use_liger")):
         raise UsageError(
             "liger kernels are not supported: they may bypass the clamp; turn them off"
@@ -86,6 +104,25 @@ def check_kernels(device: str) -> None:
             f"run here (device {device!r}): use trl>=1.16, or install triton and set "
             "TRITON_INTERPRET=1, which is slow"
         )
+
+
+def check_recorder(args: GRPOConfig, region: TrustRegion, recorder: Recorder) -> None:
+    """Refuse a recorder made for other groups or another region, or one that was used before.
+
+    Raises
+    ------
+    UsageError
+        With what differs.
+    """
+    wanted = args.num_generations, region.geometry, region.topology
+    made_for = recorder.group_size, recorder.geometry, recorder.topology
+    if made_for != wanted:
+        raise UsageError(
+            f"the recorder was made for (group size, geometry, topology) {made_for}, the training "
+            f"has {wanted}"
+        )
+    if recorder.rounds:
+        raise UsageError("the recorder holds another training; give each trainer its own")
 
 
 def check_model(model: Any, *, seed: int) -> None:

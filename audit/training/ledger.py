@@ -1,8 +1,9 @@
 """Finished pieces of a study on disk, so that a killed one goes on where it stopped.
 
 Each run and each evaluation of the base is one file, written whole or not at all, named after a
-fingerprint of everything its content depends on. One that fits is never made twice, and one of
-other settings is never written over: going back to those settings finds it again.
+fingerprint of everything its content depends on, with a hash of that content inside. One that fits
+is never made twice, and one of other settings is never written over: going back to those settings
+finds it again.
 """
 
 from __future__ import annotations
@@ -39,9 +40,13 @@ class Ledger:
             if entry["fingerprint"] != fingerprint:
                 raise ValueError("its content is of other settings")
             piece: dict[str, Any] = entry["piece"]
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            if entry.get("sha256") != _sha256(json.dumps(piece)):
+                raise ValueError("its content was changed")
+        except FileNotFoundError as error:
+            if not path.is_symlink():
+                return None
+            raise InputError("a link to nothing; delete it", path=str(path)) from error
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
                 f"not a finished piece ({error}); delete it", path=str(path)
             ) from error
@@ -56,7 +61,9 @@ class Ledger:
             When it cannot be written.
         """
         path = self.path(name, fingerprint)
-        text = json.dumps({"fingerprint": fingerprint, "piece": piece}, allow_nan=False)
+        content = json.dumps(piece, allow_nan=False)
+        head = json.dumps({"fingerprint": fingerprint, "sha256": _sha256(content)})
+        text = f'{head[:-1]}, "piece": {content}}}'
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -77,4 +84,8 @@ class Ledger:
 
 def fingerprint_of(settings: Any) -> str:
     """SHA-256 of settings as JSON with sorted keys."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    return _sha256(json.dumps(settings, sort_keys=True))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

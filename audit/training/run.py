@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from audit.errors import AuditError, UsageError
 from audit.training.arms import protocol, trust_region
 from audit.training.evaluation import Condition, Outcome, evaluate
+from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, silent
 from audit.training.study_file import Arm, Study
 
@@ -59,8 +60,6 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
     UsageError
         When memory does not suffice.
     """
-    import torch
-
     with _ONE_AT_A_TIME:
         _settle(bench.study)
         device = _device(bench.study)
@@ -68,7 +67,9 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         seed = bench.study.evaluation.seed + repeat
         try:
             outcome = _evaluate(bench, model, seed, progress)
-        except (MemoryError, torch.OutOfMemoryError) as error:
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
             raise UsageError(
                 f"no memory to generate {bench.study.evaluation.batch_size} responses at once; "
                 "set evaluation.batch_size lower"
@@ -99,11 +100,11 @@ class _Run:
             self._train()
         except AuditError:
             raise
-        except Exception as error:  # a failed run is a result and is kept
+        except (Exception, SystemExit) as error:  # a failed run is a result and is kept
             kind = "diverged" if type(error).__name__ == "Diverged" else "failed"
             if kind == "failed" and world_size() > 1:
                 raise  # the other processes still wait for this one; only ending all of them helps
-            status = {"status": kind, "failure": f"{type(error).__name__}: {error}"[:500]}
+            status = {"status": kind, "failure": _in_one_line(error)}
         minutes = (time.monotonic() - started) / 60
         return {
             "run_id": f"{self.arm.name}-seed{self.seed}",
@@ -208,7 +209,7 @@ class _Run:
     def _outcomes(self) -> dict[str, Any]:
         if self.outcome is None:
             return {}
-        step = self.training.rounds
+        step = self.training.steps
         return {
             "method_metrics": self.outcome.metrics(),
             "evaluation": self.outcome.block(self.bench.task.benchmark, "validation", step),
@@ -241,6 +242,12 @@ class _Run:
 
 
 _RUN_SEEDS = 1_000_000  # evaluation seeds of runs start here; those of the base lie below
+
+
+def _in_one_line(error: BaseException) -> str:
+    """Return what went wrong as text that JSON and a terminal carry."""
+    line = " ".join(f"{type(error).__name__}: {error}".split())
+    return "".join(c if c.isprintable() else "?" for c in line[:500])
 
 
 def world_size() -> int:

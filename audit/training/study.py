@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import UsageError
+from audit.errors import InputError, UsageError
 from audit.training.arms import task_errors, task_of
 from audit.training.checks import check_arms, check_data, check_machine
 from audit.training.document import results_document, to_text
@@ -14,6 +14,7 @@ from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, crew_for
 from audit.training.guards import check_kernels
 from audit.training.ledger import Ledger, fingerprint_of
+from audit.training.memory import is_out_of_memory
 from audit.training.progress import Report, Throttled
 from audit.training.run import (
     Bench,
@@ -56,8 +57,13 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
         partition = task.partition()
     check_data(study, partition, path)
     cache = ledger.folder.resolve()
-    with task_errors(path):
-        checkpoint = task.prepare(cache)
+    try:
+        with task_errors(path):
+            checkpoint = task.prepare(cache)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise InputError("task: no memory for its base model", path=path) from error
     return Bench(study, task, partition, cache, checkpoint)
 
 

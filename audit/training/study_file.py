@@ -7,6 +7,7 @@ import difflib
 import hashlib
 import math
 import re
+import reprlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -14,7 +15,9 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
+from audit.claims import BASE
 from audit.errors import InputError
+from audit.reading import DEEPEST, LARGEST_INTEGER
 from audit.training.guards import CLAMPED_LOSSES, clip_reachable
 from audit.training.recorder import Level
 
@@ -77,6 +80,16 @@ class Training:
     def inner_updates(self) -> int:
         """Optimizer steps that a batch of rollouts takes part in."""
         return max(1, self.passes // self.accumulation)
+
+    @property
+    def batches_per_step(self) -> int:
+        """Batches of rollouts in one step of the record: more where one update takes in several."""
+        return max(1, self.accumulation // self.passes)
+
+    @property
+    def steps(self) -> int:
+        """Steps of the record of a run."""
+        return self.rounds // self.batches_per_step
 
     @property
     def updates(self) -> int:
@@ -180,14 +193,14 @@ def read_study(path: str | Path) -> Study:
     name = str(path)
     try:
         data = Path(path).read_bytes()
-        document = tomllib.loads(data.decode())
+        document = tomllib.loads(data.decode("utf-8-sig"))  # some editors put a mark in front
+        return _Reader(name).study(document, hashlib.sha256(data).hexdigest())
     except OSError as error:
         raise InputError(error.strerror or str(error), path=name) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
         raise InputError(f"not TOML: {error}", path=name) from error
     except RecursionError as error:
         raise InputError("not TOML: nested too deeply", path=name) from error
-    return _Reader(name).study(document, hashlib.sha256(data).hexdigest())
 
 
 def read_record(kind: type[Any], table: Any, where: str, path: str) -> Any:
@@ -231,6 +244,8 @@ class _Reader:
             source_sha256=sha256,
         )
         self._numbers(study)
+        self._carried(study)
+        self._claimed(study)
         return study
 
     def fail(self, where: str, message: str) -> NoReturn:
@@ -259,14 +274,18 @@ class _Reader:
             self.fail(name, "must be a table")
         return table
 
-    def _plain(self, value: Any, where: str) -> Any:
-        """Turn dates into their ISO text, which JSON can carry, and refuse nan and inf."""
+    def _plain(self, value: Any, where: str, depth: int = 0) -> Any:
+        """Turn dates into their ISO text, and refuse what the results file could not carry."""
+        if depth > _DEEPEST:
+            self.fail(where[:_SHOWN], "nested too deeply")
         if isinstance(value, dict):
-            return {k: self._plain(v, f"{where}.{k}") for k, v in value.items()}
+            return {k: self._plain(v, f"{where}.{k}", depth + 1) for k, v in value.items()}
         if isinstance(value, list):
-            return [self._plain(v, f"{where}[{n}]") for n, v in enumerate(value)]
+            return [self._plain(v, f"{where}[{n}]", depth + 1) for n, v in enumerate(value)]
         if isinstance(value, float) and not math.isfinite(value):
             self.fail(where, f"must be a finite number, not {value}")
+        if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+            self.fail(where, "a whole number beyond 2^53, which JSON does not carry")
         # The separator of str() is a space, as a person writes it.
         return str(value) if isinstance(value, _MOMENTS) else value
 
@@ -275,7 +294,7 @@ class _Reader:
             if key not in names:
                 near = difflib.get_close_matches(key, names, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                self.fail(f"{where}.{key}".lstrip("."), f"unknown key{hint}")
+                self.fail(f"{where}.{key[:_SHOWN]}".lstrip("."), f"unknown key{hint}")
 
     def _typed(self, value: Any, hint: Any, where: str) -> Any:
         if get_origin(hint) in (Union, UnionType):
@@ -284,12 +303,13 @@ class _Reader:
             hint = dict
         if get_origin(hint) is Literal:
             if value not in get_args(hint):
-                self.fail(where, f"must be one of {', '.join(get_args(hint))}, not {value!r}")
+                wanted = ", ".join(get_args(hint))
+                self.fail(where, f"must be one of {wanted}, not {reprlib.repr(value)}")
             return value
         if hint is float and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
         if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
-            self.fail(where, f"must be {_WORDS[hint]}, not {value!r}")
+            self.fail(where, f"must be {_WORDS[hint]}, not {reprlib.repr(value)}")
         return value
 
     def _texts(self, value: Any, where: str) -> tuple[str, ...]:
@@ -301,6 +321,14 @@ class _Reader:
         if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
             self.fail("claims", "must be an array of tables")
         return list(value)
+
+    def _claimed(self, study: Study) -> None:
+        """Refuse a claim about an arm that is none."""
+        known = {arm.name for arm in study.arms} | {"method", BASE}
+        for n, claim in enumerate(study.claims):
+            for key in ("arm", "against"):
+                if claim.get(key, BASE) not in known:
+                    self.fail(f"claims[{n}].{key}", f"no arm {claim[key]!r}")
 
     def _seeds(self, value: Any) -> tuple[int, ...]:
         whole = isinstance(value, list) and all(type(v) is int and v >= 0 for v in value)
@@ -421,6 +449,8 @@ class _Reader:
             if value < 0 or (value == 0 and not may_be_zero):
                 least = "0 or more" if may_be_zero else "above 0"
                 self.fail(f"{where}.{f.name}", f"must be {least}, not {value}")
+            if isinstance(value, int) and value > _MOST and f.name != "seed":
+                self.fail(f"{where}.{f.name}", f"must be {_MOST} or fewer, not {value}")
 
     def _numbers(self, study: Study) -> None:
         evaluation = study.evaluation
@@ -436,6 +466,24 @@ class _Reader:
             self.fail("cost.usd_per_hour", f"must be 0 or more, not {study.cost.usd_per_hour}")
         if evaluation.seed >= _SEED_END:
             self.fail("evaluation.seed", f"must be below {_SEED_END}, not {evaluation.seed}")
+
+    def _carried(self, study: Study) -> None:
+        """Hold what goes into the results file as it is against the contract of that file."""
+        from audit.schema import schema_faults
+
+        seeds = [{"seed": seed, "status": "running"} for seed in study.seeds]
+        document = {
+            "schema_version": 2,
+            "method": study.method.name,
+            "seed_results": seeds,
+            "change": {"summary": study.change.summary} if study.change else {},
+            "claims": list(study.claims),
+            "verified": study.verified or {},
+            "limitations": list(study.limitations),
+        }
+        for fault in schema_faults(document, limit=1)[:1]:
+            where = fault.pointer.strip("/").replace("/", ".")
+            self.fail(re.sub(r"\.(\d+)", r"[\1]", where), fault.message)
 
 
 _WORDS = {
@@ -455,6 +503,9 @@ _MAY_BE_ZERO = (
     (Evaluating, "temperature"),
 )
 _SAME_FOR_ALL = ("max_tokens", "device", "threads")  # the evaluation and the process rest on them
+_MOST = 1_000_000  # of anything counted; what is beyond it fills memory, or takes months
+_DEEPEST = DEEPEST // 2  # the results file wraps it in more
+_SHOWN = 80  # characters of a key that a message repeats
 _FEWEST_REPEATS = 3  # two give a spread of one degree of freedom, which bounds nothing
 _MOMENTS = (datetime.date, datetime.time)  # a datetime is a date
 _ARM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

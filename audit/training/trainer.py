@@ -13,7 +13,8 @@ import torch
 from accelerate.utils import set_seed
 from trl import GRPOTrainer
 
-from audit.training.guards import check_arguments, check_model, clip_reachable
+from audit.errors import UsageError
+from audit.training.guards import check_arguments, check_model, check_recorder, clip_reachable
 from audit.training.parameters import parameters_sha256
 from audit.training.recorder import Recorder, ResponseAudit, Update
 from audit.training.rewards import text_of
@@ -72,6 +73,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         **kwargs: Any,
     ) -> None:
         check_arguments(args, trust_region, allow_unreachable_clip=allow_unreachable_clip)
+        check_recorder(args, trust_region, recorder)
         check_model(model, seed=args.seed)
         super().__init__(model, reward_funcs, args, **kwargs)
         self.trust_region = trust_region
@@ -94,7 +96,18 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         self._audits: list[Tensor] = []
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
-        """Train from the seed, whatever was drawn between building the trainer and now."""
+        """Train from the seed, whatever was drawn between building the trainer and now.
+
+        Raises
+        ------
+        audit.errors.UsageError
+            When asked to resume from a checkpoint, which holds weights and no record.
+        """
+        if kwargs.get("resume_from_checkpoint", args[0] if args else None):
+            raise UsageError(
+                "resume_from_checkpoint: the rounds before the checkpoint would be missing from "
+                "the record; train from the start"
+            )
         # The call that TRL ends its construction with, so plain TRL's run is the same run.
         set_seed(self.args.seed, device_specific=True)
         return super().train(*args, **kwargs)
@@ -109,17 +122,21 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
             ``surface_scan`` of schema_version 2; on the main process those of all processes.
         """
         recorder, population = self.recorder, self.advantage == "population"
+        args = self.args
+        passes = args.steps_per_generation * args.num_iterations
+        # Batches that one update takes in together are one step of the record.
+        batches = max(1, args.gradient_accumulation_steps // passes)
         return {
             "telemetry": {
                 "level": recorder.level,
                 "every": recorder.every,
-                "groups_per_step": self.args.generation_batch_size // self.num_generations,
+                "groups_per_step": batches * args.generation_batch_size // self.num_generations,
                 "responses_per_group": self.num_generations,
                 "advantage": {
                     "ddof": 0 if population else 1,
                     "epsilon": 1e-6 if population else 1e-4,
                 },
-                "loss_type": self.args.loss_type,
+                "loss_type": args.loss_type,
                 "zero_groups": "kept",
                 "clip_reachable": self.clip_reachable,
             },

@@ -29,6 +29,13 @@ BROKEN: list[tuple[str, dict[str, Any], list[str], str, set[str]]] = [
         "STEP003",
         {RUN + "/protocol/inner_updates"},
     ),
+    (
+        "gppo",
+        {RUN + "/status": "failed"},
+        [STEP + "/updates/1"],
+        "STEP003",
+        {STEP + "/updates"},
+    ),
     ("gppo", {}, [STEP + "/rewards/3"], "STEP004", {STEP + "/rewards"}),
     ("gppo", {}, [STEP + "/advantages/0"], "STEP004", {STEP + "/advantages"}),
     ("gppo", {RUN + "/protocol/group": 5}, [], "STEP004", {RUN + "/protocol/group"}),
@@ -73,6 +80,8 @@ SILENT: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("gppo", {RUN + "/telemetry": {"level": "sparse"}}, [STEP], "STEP001"),
     ("gppo", {RUN + "/status": "failed"}, [RUN + "/training/2"], "STEP002"),
     ("full", {}, [STEP + "/updates/0/response_audits/3"], "STEP005"),
+    # a run that failed may end in the middle of a step
+    ("gppo", {RUN + "/status": "failed"}, [RUN + "/training/2/updates/1"], "STEP003"),
 ]
 
 BASES = {"gppo": gppo, "full": full}

@@ -94,6 +94,7 @@ def test_a_command_line_without_sense_is_refused(arguments: list[str], message: 
     [
         ("study.toml", "would replace the study file"),
         (".", "is a folder"),
+        ("/dev/null", "is no file, and finished runs lie beside one"),
         ("r.runs", "is the name of a folder of finished runs"),
         ("taken.json", r"taken\.json\.runs: cannot be made: File exists"),
         ("study.toml/r.json", "cannot be made: Not a directory"),

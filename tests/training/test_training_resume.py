@@ -100,6 +100,22 @@ def test_a_damaged_piece_is_named_and_not_passed_over(tmp_path: Path) -> None:
     ledger.path("a", "f").write_text('{"fingerprint": "g", "piece": {}}')
     with pytest.raises(InputError, match=r"a\.f\.json: .*its content is of other settings"):
         ledger.get("a", "f")
+    ledger.put("a", "f", {"accuracy": 0.25})
+    sound = ledger.path("a", "f").read_text()
+    for damaged, reason in (
+        (sound.replace("0.25", "0.75"), "its content was changed"),
+        (sound.replace("0.25", "NaN"), "its content was changed"),
+        ('{"fingerprint": "f", "piece": {}}', "its content was changed"),
+        ("[" * 100_000, "recursion"),
+        ("[]", "not a finished piece"),
+    ):
+        ledger.path("a", "f").write_text(damaged)
+        with pytest.raises(InputError, match=reason):
+            ledger.get("a", "f")
+    ledger.path("a", "f").unlink()
+    ledger.path("a", "f").symlink_to(tmp_path / "gone")
+    with pytest.raises(InputError, match="a link to nothing; delete it"):
+        ledger.get("a", "f")
 
 
 def test_a_disk_that_refuses_is_one_line_and_leaves_no_part(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from audit.errors import InputError
+from audit.errors import InputError, UsageError
 from audit.training.ledger import Ledger
 from audit.training.study import prepare
 from audit.training.study_file import read_study
@@ -139,6 +139,57 @@ def test_a_run_that_fails_is_kept_beside_those_that_finish(
 UNREACHABLE = ("rounds = 3", "rounds = 3\nsteps_per_generation = 2\naccumulation = 4")
 
 
+@pytest.mark.parametrize("calls", [0, 1, 3])
+def test_a_run_that_ends_in_the_middle_of_a_round_is_no_error_of_the_file(
+    calls: int, study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.training.trainer import AuditedGRPOTrainer
+
+    sound = AuditedGRPOTrainer._compute_loss
+
+    def loss_or_fail(self: Any, *args: Any) -> Any:
+        if self.args.seed == 2 and self.recorder.updates == calls:
+            raise SystemExit("a reward\nthat \x1b[31m ends \ud800 the process")
+        return sound(self, *args)
+
+    monkeypatch.setattr(AuditedGRPOTrainer, "_compute_loss", loss_or_fail)
+    output = tmp_path / "results.json"
+    assert audit_train(str(study_path()), "-o", str(output)) == 1
+    document = json.loads(output.read_text())
+    _, failed = document["seed_results"]
+    assert failed["failure"] == "SystemExit: a reward that ?[31m ends ? the process"
+    assert sum(len(step["updates"]) for step in failed["training"]) == calls
+    report = verified(document, tmp_path)
+    assert not [f for f in report.findings if f.severity.label == "error"]
+
+
+def test_rounds_that_one_update_takes_in_are_one_step_of_the_file(
+    study_path: Any, tmp_path: Path
+) -> None:
+    together = "rounds = 4\naccumulation = 4\nallow_unreachable_clip = true"
+    study = study_path(("rounds = 3", together), ("seeds = [1, 2]", "seeds = [1]"))
+    output = tmp_path / "results.json"
+    assert audit_train(str(study), "-o", str(output)) == 0
+    document = json.loads(output.read_text())
+    (run,) = document["seed_results"]
+    assert (run["protocol"]["steps"], run["protocol"]["prompts_per_step"]) == (2, 8)
+    assert run["telemetry"]["groups_per_step"] == 8
+    assert [len(step["rewards"]) for step in run["training"]] == [64, 64]
+    assert run["evaluation"]["checkpoint_step"] == 2
+    report = verified(document, tmp_path)
+    assert not [f for f in report.findings if f.severity.label == "error"]
+
+
+def test_an_update_that_the_end_of_the_prompts_would_cut_short_is_refused(
+    study_path: Any, tmp_path: Path
+) -> None:
+    settings = "rounds = 4\naccumulation = 4\nallow_unreachable_clip = true"
+    prompts = ("train_prompts = 300", "train_prompts = 12")  # three rounds, two to an update
+    path = study_path(("rounds = 3", settings), prompts)
+    with pytest.raises(InputError, match=r"training\.accumulation: an update takes in 2 rounds"):
+        prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
+
+
 def test_an_unreachable_clip_is_refused_before_a_step_is_spent(
     study_path: Any, tmp_path: Path
 ) -> None:
@@ -224,13 +275,45 @@ def test_a_study_that_would_train_nothing_is_refused(study_path: Any, tmp_path: 
     assert not (tmp_path / "x").exists()
 
 
+def test_no_memory_for_the_base_names_the_task(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from audit.training.tasks.addition import Addition
+
+    path = study_path()
+    monkeypatch.setattr(Addition, "_build", lambda self, cache: torch.empty(1 << 50))
+    with pytest.raises(InputError, match=r"study\.toml: task: no memory for its base model"):
+        prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
+
+
+def test_a_disk_that_is_full_is_named_by_the_file_that_did_not_fit(
+    study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit import writing
+
+    def full(target: Path, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(writing, "_replace", full)
+    path = study_path(("warm_up_steps = 60", "warm_up_steps = 0"))
+    with pytest.raises(UsageError, match=r"^\S+\.safetensors: cannot be written: No space left"):
+        prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
+
+
 def test_a_damaged_base_is_named(study_path: Any, tmp_path: Path) -> None:
     path, ledger = study_path(("warm_up_steps = 60", "warm_up_steps = 1")), Ledger(tmp_path / "x")
     prepare(read_study(path), str(path), ledger)
     (base,) = ledger.folder.glob("*.safetensors")
-    base.write_bytes(base.read_bytes()[:100])
-    with pytest.raises(InputError, match=rf"{base.name}: not a base model .*; delete it"):
-        prepare(read_study(path), str(path), ledger)
+    sound = base.read_bytes()
+    for damaged in (sound[:100], sound[:-4] + b"\1\2\3\4", b""):
+        base.write_bytes(damaged)
+        with pytest.raises(InputError, match=rf"{base.name}: not the base model .*; delete it"):
+            prepare(read_study(path), str(path), ledger)
+    base.unlink()
+    prepare(read_study(path), str(path), ledger)
+    assert base.read_bytes() == sound
 
 
 def test_one_arm_compares_nothing(study_path: Any, tmp_path: Path) -> None:

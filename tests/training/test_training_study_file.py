@@ -7,7 +7,7 @@ import pytest
 from audit.errors import AuditError, InputError
 from audit.training.arms import changed_fields, protocol, task_of
 from audit.training.checks import check_arms, check_data, check_machine
-from audit.training.study_file import TaskSettings, read_study
+from audit.training.study_file import Study, TaskSettings, read_study
 from audit.training.tasks import Item, Partition
 
 GOOD = """\
@@ -28,7 +28,7 @@ epsilon_high = 0.28
 """
 
 
-def read(tmp_path: Path, text: str) -> object:
+def read(tmp_path: Path, text: str) -> Study:
     path = tmp_path / "study.toml"
     path.write_text(text)
     return read_study(path)
@@ -130,6 +130,23 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("[arms.plain]", '[arms."../../plain"]', "arms: '../../plain': a name is"),
         ("[arms.plain]", '[arms.""]', "arms: '': a name is"),
         ("[arms.plain]", f"[arms.{'a' * 101}]", "a name is up to 100"),
+        ("[task]", f"[training]\nrounds = {'1' * 5000}\n[task]", "not TOML: Exceeds the limit"),
+        ("[task]", f"[training]\nrounds = 0x{'f' * 5000}\n[task]", "rounds: a whole number beyond"),
+        ("[task]", f"[training]\nlearning_rate = 1{'0' * 400}\n[task]", "rate: a whole number bey"),
+        ("[task]", "[training]\nrounds = 1000001\n[task]", "rounds: must be 1000000 or fewer"),
+        ("[task]", "[evaluation]\nsamples = 2147483648\n[task]", "samples: must be 1000000 or"),
+        (
+            "[task]",
+            f"[training]\nrounds = '{'z' * 999}'\n[task]",
+            "a whole number, not 'zzzzz",
+        ),
+        ("[task]", f"[training]\n{'z' * 999} = 1\n[task]", f"training.{'z' * 80}: unknown key"),
+        ("[task]", f"[verified]\n{'.'.join('a' * 3000)} = 1\n[task]", "verified.a.a.a"),
+        ("[task]", f"[verified]\nx = {'[' * 150}{']' * 150}\n[task]", ": nested too deeply"),
+        ("[task]", "[verified]\nn = 9007199254740993\n[task]", "verified.n: a whole number beyond"),
+        ("[task]", "[verified]\ndate = 3\n[task]", "verified.date: a number where a string is"),
+        ("[task]", "[[claims]]\nid = 3\n[task]", "claims[0].id: a number where a string is due"),
+        ("[task]", "[[claims]]\nagainst = 'plane'\n[task]", "claims[0].against: no arm 'plane'"),
     ],
 )
 def test_a_faulty_study_file_gets_one_line_with_the_place(
@@ -142,6 +159,10 @@ def test_a_faulty_study_file_gets_one_line_with_the_place(
     assert message in text
     assert "study.toml" in text
     assert "\n" not in text.split("not TOML")[0]
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    assert read(tmp_path, "\ufeff" + GOOD).method.name == "wide"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -159,10 +180,10 @@ def test_an_unknown_setting_of_the_task_is_named(tmp_path: Path) -> None:
 
 def test_a_date_in_toml_becomes_text_at_any_depth(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
-    verified = "[verified]\ndate = 2026-09-18\nusd = 0.5\nby = {at = [10:30:00]}\n"
+    verified = "[verified]\ndate = 2026-09-18\nusd = 0.5\nbegun = {at = [10:30:00]}\n"
     path.write_text(GOOD + verified + "[[claims]]\nmade = 2026-09-18\n")
     study = read_study(path)
-    assert study.verified == {"date": "2026-09-18", "usd": 0.5, "by": {"at": ["10:30:00"]}}
+    assert study.verified == {"date": "2026-09-18", "usd": 0.5, "begun": {"at": ["10:30:00"]}}
     assert study.claims == ({"made": "2026-09-18"},)
 
 
@@ -170,6 +191,8 @@ def test_a_date_in_toml_becomes_text_at_any_depth(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ("limit = 0", "task.limit: must be 1 or more"),
+        ("limit = 1001", "task.limit: must be 1000 or less"),
+        ("layers = 1000001", "task.layers: must be 1000000 or less"),
         ("heads = 3", "task.hidden_size: must be an even multiple of heads"),
         ("layers = 0", "task.layers: must be 1 or more"),
         ("ngram = 0", "task.ngram: must be 1 or more"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -225,6 +226,17 @@ def test_a_model_wrapped_by_the_caller_is_caught(audited: Any, parts: Any) -> No
         ({"logging_strategy": "epoch"}, FixedClip(), "logging_steps"),
         ({"bf16": True}, FixedClip(), "bf16"),
         ({"delta": 3.0}, FixedClip(), "delta"),
+        ({"scale_rewards": "none"}, FixedClip(), "scale_rewards must be 'group', not 'none'"),
+        ({"scale_rewards": "batch"}, FixedClip(), "scale_rewards"),
+        (
+            {"multi_objective_aggregation": "normalize_then_sum"},
+            FixedClip(),
+            "multi_objective_aggregation",
+        ),
+        ({"mask_truncated_completions": True}, FixedClip(), "mask_truncated_completions"),
+        ({"top_entropy_quantile": 0.2}, FixedClip(), "top_entropy_quantile"),
+        ({"entropy_coef": 0.01}, FixedClip(), "entropy_coef"),
+        ({"off_policy_mask_threshold": 0.5}, FixedClip(), "off_policy_mask_threshold"),
         (
             {
                 "per_device_train_batch_size": 16,
@@ -251,6 +263,36 @@ def test_settings_that_spoil_the_clip_or_its_record_are_refused_before_a_step(
 ) -> None:
     with pytest.raises(UsageError, match=word):
         audited(args=args, trust_region=region)
+
+
+def test_a_recorder_of_other_groups_or_of_another_training_is_refused(
+    arguments: Any, parts: Any
+) -> None:
+    from audit.training.recorder import Recorder
+    from audit.training.trainer import AuditedGRPOTrainer
+
+    used = Recorder("full", 8, "tv", "mc")
+    used.begin([1.0] * 8, [0.0] * 8, [8], [1] * 8, [False] * 8, [0])
+    for recorder, word in (
+        (Recorder("full", 4, "tv", "mc"), "group size"),
+        (Recorder("full", 8, "chi2", "atomic"), "geometry"),
+        (used, "another training"),
+    ):
+        with pytest.raises(UsageError, match=word):
+            AuditedGRPOTrainer(
+                args=arguments(), trust_region=FixedClip(), recorder=recorder, **parts()
+            )
+
+
+def test_a_checkpoint_holds_no_record_to_go_on_from(audited: Any, tmp_path: Path) -> None:
+    trainer = audited()
+    for how in ({"resume_from_checkpoint": True}, {"resume_from_checkpoint": str(tmp_path)}):
+        with pytest.raises(UsageError, match="rounds before the checkpoint"):
+            trainer.train(**how)
+    with pytest.raises(UsageError, match="rounds before the checkpoint"):
+        trainer.train(str(tmp_path))
+    trainer.train(resume_from_checkpoint=None)
+    assert trainer.recorder.updates == 6
 
 
 def test_liger_is_refused(audited: Any, arguments: Any, parts: Any) -> None:

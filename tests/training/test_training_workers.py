@@ -212,3 +212,35 @@ def test_no_scheduler_at_the_address_is_one_clear_line(study_path: Any, tmp_path
         executors.crew_for(1, "tcp://127.0.0.1:1", timeout=1),
     ):
         pass
+
+
+FOREVER = """\
+import sys, time
+from audit.training.executors import completed, crew_for
+
+def job(number, report):
+    print("under way", flush=True)
+    time.sleep(600)
+
+if __name__ == "__main__":
+    with crew_for(2, None) as crew:
+        for _ in completed([(1,), (2,), (3,)], job, crew, print):
+            pass
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_worker_outlives_the_process_that_started_it(number: int, tmp_path: Path) -> None:
+    script = tmp_path / "forever.py"
+    script.write_text(FOREVER)
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in range(2)] == [b"under way\n"] * 2
+    process.send_signal(number)
+    # The pipe ends when the last of its holders does, and the workers hold it.
+    assert process.communicate(timeout=30)[0] == b""

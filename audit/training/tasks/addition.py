@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import random
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from audit.errors import InputError, UsageError
 from audit.training.decontaminate import decontaminate
 from audit.training.rewards import Scorer, exact_match
 from audit.training.tasks import Item, Partition
+from audit.writing import write_whole
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -36,6 +36,8 @@ _COUNTS = (
     "intermediate_size",
     "ngram",
 )
+_MOST = 1_000_000
+_HIGHEST_LIMIT = 1000  # a million problems
 _PAD, _END, _UNKNOWN = "<pad>", "<end>", "<unk>"
 
 
@@ -69,11 +71,16 @@ class Addition:
         for name in _COUNTS:
             if getattr(self, name) < 1:
                 raise UsageError(f"{name}: must be 1 or more, not {getattr(self, name)}")
+        if self.limit > _HIGHEST_LIMIT:
+            raise UsageError(f"limit: must be {_HIGHEST_LIMIT} or less, not {self.limit}")
         for name in ("data_seed", "base_seed"):
             if not 0 <= getattr(self, name) < 2**32:
                 raise UsageError(f"{name}: must lie in [0, 2^32), not {getattr(self, name)}")
         if self.warm_up_steps < 0:
             raise UsageError(f"warm_up_steps: must be 0 or more, not {self.warm_up_steps}")
+        for name in (*_COUNTS, "warm_up_steps"):
+            if getattr(self, name) > _MOST:
+                raise UsageError(f"{name}: must be {_MOST} or less, not {getattr(self, name)}")
         if not self.warm_up_learning_rate > 0:
             raise UsageError(
                 f"warm_up_learning_rate: must be above 0, not {self.warm_up_learning_rate}"
@@ -168,26 +175,37 @@ class Addition:
         )
 
     def fresh_model(self, cache: Path) -> PreTrainedModel:
-        """Return the warmed-up base, cached or made now; the random state stays as it was."""
+        """Return the warmed-up base, cached or made now; the random state stays as it was.
+
+        Beside the weights lies their hash, so that damage to them is never taken for a base.
+
+        Raises
+        ------
+        InputError
+            When the cached weights are not those that were made.
+        """
         import torch
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file, save_file
+        from safetensors.torch import load, save
 
         path = self._base_path(cache)
+        digest = path.with_suffix(".sha256")
         with torch.random.fork_rng(devices=[]):  # all of it happens on the CPU
             torch.manual_seed(self.base_seed)
             model = self._build(cache)
-            if not path.exists():
+            if not (path.exists() and digest.exists()):
                 self._warm_up(model, self.tokenizer(cache))
                 cache.mkdir(parents=True, exist_ok=True)
-                part = path.with_suffix(f".{os.getpid()}.part")
-                save_file({n: p.detach().clone() for n, p in model.named_parameters()}, part)
-                part.replace(path)
+                made = save({n: p.detach().clone() for n, p in model.named_parameters()})
+                write_whole(path, made)
+                write_whole(digest, hashlib.sha256(made).hexdigest().encode())
         try:
-            weights = load_file(path)
-        except (SafetensorError, OSError) as error:
+            data = path.read_bytes()
+            wanted = digest.read_bytes().decode()
+        except (OSError, ValueError) as error:
             raise InputError(f"not a base model ({error}); delete it", path=str(path)) from error
-        model.load_state_dict(weights, strict=False)
+        if hashlib.sha256(data).hexdigest() != wanted:
+            raise InputError("not the base model that was made; delete it", path=str(path))
+        model.load_state_dict(load(data), strict=False)
         model.tie_weights()
         return model
 
