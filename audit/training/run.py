@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from audit.errors import AuditError, UsageError
 from audit.training.arms import protocol, trust_region
-from audit.training.evaluation import Condition, Outcome, evaluate
-from audit.training.progress import Progress, silent
+from audit.training.evaluation import Condition, NothingScored, Outcome, evaluate
+from audit.training.failure import described
+from audit.training.progress import Progress, hide_loading_bars, silent
 from audit.training.study_file import Arm, Study
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def run(bench: Bench, arm: Arm, seed: int, progress: Progress = silent) -> dict[
     AuditError
         For settings that no run of the study could use.
     """
+    hide_loading_bars()
     with _ONE_AT_A_TIME:
         return _Run(bench, arm, seed, progress).record()
 
@@ -57,12 +59,13 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
     Raises
     ------
     UsageError
-        When memory does not suffice.
+        When memory does not suffice, or no response could be scored.
     """
     import torch
 
+    hide_loading_bars()
     with _ONE_AT_A_TIME:
-        _settle(bench.study)
+        settle(bench.study)
         device = _device(bench.study)
         model = bench.task.fresh_model(bench.cache).to(device)
         seed = bench.study.evaluation.seed + repeat
@@ -73,6 +76,8 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
                 f"no memory to generate {bench.study.evaluation.batch_size} responses at once; "
                 "set evaluation.batch_size lower"
             ) from error
+        except NothingScored as error:
+            raise UsageError(f"evaluation of the base: {error}") from error
     return {
         "run": repeat + 1,
         "evaluation": outcome.block(bench.task.benchmark, "validation", 0),
@@ -103,7 +108,8 @@ class _Run:
             kind = "diverged" if type(error).__name__ == "Diverged" else "failed"
             if kind == "failed" and world_size() > 1:
                 raise  # the other processes still wait for this one; only ending all of them helps
-            status = {"status": kind, "failure": f"{type(error).__name__}: {error}"[:500]}
+            why = str(error) if kind == "diverged" else described(error)
+            status = {"status": kind, "failure": why[:500]}
         minutes = (time.monotonic() - started) / 60
         return {
             "run_id": f"{self.arm.name}-seed{self.seed}",
@@ -129,7 +135,7 @@ class _Run:
 
         from audit.training.parameters import parameters_sha256
 
-        _settle(self.bench.study)
+        settle(self.bench.study)
         torch.manual_seed(self.seed)
         model = self.bench.task.fresh_model(self.bench.cache)
         found = parameters_sha256(model)
@@ -285,8 +291,8 @@ def _evaluate(bench: Bench, model: Any, seed: int, progress: Progress) -> Outcom
     return evaluate(model, tokenizer, items, bench.task.scorer, condition, count)
 
 
-def _settle(study: Study) -> None:
-    """Threads and chatter, before anything is computed."""
+def settle(study: Study) -> None:
+    """Set threads and determinism, and stop the chatter, before anything is computed."""
     import warnings
 
     import torch

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit.errors import UsageError
 from audit.training.arms import task_errors, task_of
-from audit.training.checks import check_arms, check_data, check_machine
+from audit.training.checks import check_arms, check_data, check_machine, check_statements
 from audit.training.document import results_document, to_text
 from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, crew_for
@@ -20,6 +20,7 @@ from audit.training.run import (
     evaluate_base,
     is_main_process,
     run,
+    settle,
     visible_gpus,
     world_size,
 )
@@ -49,8 +50,10 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
         When the study cannot be carried out as written.
     """
     check_arms(study, path)
+    check_statements(study, path)
     check_kernels("cuda" if visible_gpus(study) else "cpu")
     check_machine(study, world_size(), path)
+    settle(study)  # a base that is trained here takes several times as long on contended cores
     task = task_of(study.task, path)
     with task_errors(path):
         partition = task.partition()
