@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,35 @@ def test_the_studies_on_the_page_can_be_read(table: str, tmp_path: Path) -> None
     path = tmp_path / "study.toml"
     path.write_text(table)
     assert len(read_study(path).arms) == 2
+
+
+@pytest.mark.skipif(find_spec("trl") is None, reason="it trains: the extra 'train' is missing")
+def test_the_script_on_the_page_writes_a_file_without_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import audit
+    from training.studies import save_character_model
+
+    (script,) = re.findall(r"```python\n(import json.*?)```", TEXT, re.S)
+    smaller = {
+        'STEPS, SEEDS = "my-model", 200, [1, 2, 3]': 'STEPS, SEEDS = "my-model", 16, [1, 2, 3]',
+        "max_completion_length=64": "max_completion_length=8, use_cpu=True",
+        "max_tokens=64": "max_tokens=8",
+        "learning_rate=1e-5": "learning_rate=1e-2",
+    }
+    for old, new in smaller.items():
+        assert old in script
+        script = script.replace(old, new)
+    monkeypatch.chdir(tmp_path)
+    save_character_model(Path("my-model"))
+    for name, count in (("train.jsonl", 20), ("heldout.jsonl", 5)):
+        rows = [{"question": f"{n % 9 + 1}?", "answer": str(n % 9 + 1)} for n in range(count)]
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    exec(script, {})
+    report = audit.verify(audit.load("results.json"))
+    assert report.exit_status == 0, report.findings
+    compared = audit.analyse(audit.load("results.json")).comparisons
+    assert [(c.arm, c.against) for c in compared][:1] == [("adaptive-clip", "fixed-clip")]
 
 
 def test_an_arm_with_training_of_its_own_is_read_as_the_page_says(tmp_path: Path) -> None:
