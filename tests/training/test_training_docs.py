@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import pytest
 
 from audit.training.arms import changed_fields
 from audit.training.study_file import Evaluating, Telemetry, Training, read_study
+from audit.training.tasks.addition import Addition
+from audit.training.tasks.gsm8k import Gsm8k
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "training.md"
 if not PAGE.is_file():
@@ -28,17 +30,26 @@ def test_every_setting_is_on_the_page(kind: type[Any]) -> None:
 
 
 def test_the_defaults_on_the_page_are_those_of_the_code() -> None:
-    section: type[Any] = Training
-    wrong = []
+    starts: dict[str, type[Any]] = {
+        "`[task]` of `addition`": Addition,
+        "`[task]` of `gsm8k`": Gsm8k,
+        "`[training]`": Training,
+        "`[evaluation]`": Evaluating,
+        "`[telemetry]`": Telemetry,
+    }
+    section: type[Any] | None = None
+    wrong, seen = [], set()
     for line in TEXT.partition("## Every setting")[2].splitlines():
-        section = {"[evaluation]": Evaluating, "[telemetry]": Telemetry}.get(
-            line.strip("`:"), section
-        )
-        if row := re.match(r"\| `(\w+)` \| `(.*?)` \|", line):
+        section = next((kind for start, kind in starts.items() if line.startswith(start)), section)
+        if section and (row := re.match(r"\| `(\w+)` \| `(.*?)` \|", line)):
             name, shown = row.groups()
-            if json.dumps(getattr(section(), name)) != shown:
+            seen.add(section)
+            (found,) = (f for f in fields(section) if f.name == name)
+            default = found.default if found.default is not MISSING else found.default_factory()
+            if json.dumps(default) != shown:
                 wrong.append((name, shown))
     assert wrong == []
+    assert seen == set(starts.values())
 
 
 @pytest.mark.parametrize("table", TABLES)
