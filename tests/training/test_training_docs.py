@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,8 @@ def test_the_defaults_on_the_page_are_those_of_the_code() -> None:
             name, shown = row.groups()
             seen.add(section)
             (found,) = (f for f in fields(section) if f.name == name)
-            default = found.default if found.default is not MISSING else found.default_factory()
+            make = found.default_factory
+            default = make() if callable(make) else found.default
             if json.dumps(default) != shown:
                 wrong.append((name, shown))
     assert wrong == []
