@@ -151,8 +151,6 @@ def run_study(
         )
     made = _make(bench, missing, bars, together, workers, scheduler)
     for piece, record in made:
-        if state is not None:
-            record = _from_main(record)
         if piece.name in failed:
             before = failed[piece.name]
             earlier = [*before.get("earlier_failures", []), before["failure"]]
@@ -167,12 +165,25 @@ def run_study(
     return document
 
 
-def _from_main(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the main process's record, which alone holds the evaluation."""
+def _carry_out_together(bench: Bench, piece: Piece, report: Report) -> dict[str, Any]:
+    """Make one piece on all processes, and return the main one's record: it alone evaluates.
+
+    Where the main process cannot evaluate the base, all say why: none waits for it in vain.
+    """
     from accelerate.utils import broadcast_object_list
 
-    box: list[dict[str, Any]] = broadcast_object_list([record], from_process=0)
-    return box[0]
+    reason = None
+    try:
+        record = carry_out(bench, piece, report)
+    except UsageError as error:
+        if piece.arm is not None:
+            raise
+        record, reason = {}, error.message
+    box: list[Any] = broadcast_object_list([record, reason], from_process=0)
+    if box[1] is not None:
+        raise UsageError(box[1])
+    made: dict[str, Any] = box[0]
+    return made
 
 
 def _make(
@@ -185,8 +196,9 @@ def _make(
 ) -> Any:
     """Yield (piece, record) as they are finished."""
     if together or (workers == 1 and scheduler is None):
+        make = _carry_out_together if together else carry_out
         for piece in missing:
-            yield piece, carry_out(bench, piece, bars.inside)
+            yield piece, make(bench, piece, bars.inside)
         return
     jobs = [(bench, piece) for piece in missing]
     with crew_for(workers, scheduler, gpus=visible_gpus(bench.study)) as crew:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from audit.training.reward_program import reward_program
 from audit.training.rewards import Score
 from audit.training.study import pieces, prepare
 from audit.training.study_file import TaskSettings, read_study
-from training.studies import audit_train, save_character_model, verified, without_times
+from training.studies import ROOT, audit_train, save_character_model, verified, without_times
 
 STUDY = """\
 seeds = [1]
@@ -251,6 +254,24 @@ def test_a_reward_that_raises_on_everything_stops_the_study_before_it_trains(
         audit_train(str(path))
     assert not (path.parent / "results.json").exists()
     assert list((path.parent / "results.json.runs").glob("*.json")) == []
+
+
+@pytest.mark.slow
+def test_processes_that_train_together_all_say_why_the_base_cannot_be_evaluated(
+    study_path: Any,
+) -> None:
+    path = study_path(("my_reward:has_digit", "my_reward:fails"))
+    launch = "-m torch.distributed.run --standalone --nproc_per_node 2 -m audit train"
+    done = subprocess.run(
+        [sys.executable, *launch.split(" "), str(path), "--quiet"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert done.stderr.count("audit: evaluation of the base: the reward raised on each of 8") == 2
+    assert "internal error" not in done.stderr
 
 
 def partition_of(folder: Path, model: Path, /, **changes: Any) -> Any:
