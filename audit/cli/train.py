@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--selftest",
         action="store_true",
-        help="check schedule, clamp and record against plain TRL, offline, in about a minute",
+        help="check schedule, clamp and record against plain TRL, offline, in seconds",
     )
     parser.add_argument(
         "--workers", type=int, default=1, metavar="N", help="runs at a time, in processes"
@@ -71,9 +71,12 @@ def main(options: argparse.Namespace) -> int:
     if options.study is None:
         raise UsageError("name a study file, or --selftest")
     from audit.training.ledger import Ledger
+    from audit.training.progress import hide_loading_bars
     from audit.training.study import prepare
     from audit.training.study_file import read_study
 
+    if options.quiet:
+        hide_loading_bars()
     study = read_study(options.study)
     output = _output(options)
     with _runs_folder(output, dry=options.dry_run) as folder:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from audit.claims import BASE
 from audit.errors import InputError, UsageError
+from audit.pointer import parts
+from audit.schema import schema_faults, unknown_keys
 from audit.training.arms import trust_region
 
 if TYPE_CHECKING:
@@ -35,6 +38,50 @@ def check_arms(study: Study, path: str) -> None:
                 "a token",
                 path=path,
             )
+
+
+def check_statements(study: Study, path: str) -> None:
+    """Refuse a claim that could not be judged, and whatever else breaks the results file's schema.
+
+    Such blocks go into the results file as they are, where a mistake would show only after the
+    training.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the key.
+    """
+    document = {
+        "schema_version": 2,
+        "method": study.method.name,
+        "seed_results": [{"seed": 0, "status": "running"}],
+        "claims": [dict(claim) for claim in study.claims],
+        "verified": dict(study.verified or {}),
+        "limitations": list(study.limitations),
+        "change": {"summary": study.change.summary} if study.change else {},
+    }
+    for fault in schema_faults(document, limit=1):
+        raise InputError(f"{_key(fault.pointer)}: {fault.message}", path=path)
+    for pointer in unknown_keys({**document, "verified": {}}):
+        raise InputError(f"{_key(pointer)}: unknown key", path=path)
+    arms = [*(arm.name for arm in study.arms), "method", BASE]
+    needed = ("direction",) if len(study.arms) == 2 else ("direction", "against")
+    for index, claim in enumerate(study.claims):
+        for key in needed:
+            if key not in claim:
+                raise InputError(f"claims[{index}].{key}: missing", path=path)
+        for key in ("arm", "against"):
+            if claim.get(key, BASE) not in arms:
+                known = ", ".join(arms)
+                raise InputError(
+                    f"claims[{index}].{key}: no arm {claim[key]!r}; there are {known}", path=path
+                )
+
+
+def _key(pointer: str) -> str:
+    """Write a JSON Pointer as a study file's keys are written: ``claims[0].direction``."""
+    first, *rest = parts(pointer)
+    return first + "".join(f"[{p}]" if p.isdecimal() else f".{p}" for p in rest)
 
 
 def check_data(study: Study, partition: Partition, path: str) -> None:

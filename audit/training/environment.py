@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ PACKAGES = (
     "datasets",
     "numpy",
     "peft",
+    "recipe-audit",
     "tokenizers",
     "torch",
     "transformers",
@@ -33,10 +35,13 @@ def package_versions() -> dict[str, str]:
 
 
 def code_commit() -> str | None:
-    """Return the commit that this code is, or None outside a checkout or in a changed one."""
+    """Return the commit that this code is, or None where none is known or the code was changed.
+
+    Of a checkout git tells it; of what ``pip install git+URL`` installed, pip's own note does.
+    """
     package = Path(__file__).resolve().parents[1]
     if not (package.parent / "pyproject.toml").is_file():
-        return None  # installed; a repository around the environment is another project's
+        return _installed_commit()  # a repository around the environment is another project's
     try:
         changed, head = (
             subprocess.run(
@@ -47,6 +52,16 @@ def code_commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return None if changed else head
+
+
+def _installed_commit() -> str | None:
+    """Return the commit in ``direct_url.json``, which PEP 610 defines."""
+    try:
+        note = distribution("recipe-audit").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return None
+    commit = json.loads(note or "{}").get("vcs_info", {}).get("commit_id")
+    return commit if isinstance(commit, str) else None
 
 
 def environment(device: str, world_size: int) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from audit.training.failure import described
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
     from audit.training.rewards import Scorer
     from audit.training.tasks import Item
+
+
+class NothingScored(RuntimeError):  # noqa: N818 - says what happened, as Diverged does
+    """The scorer raised on every response, so there is no outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +126,11 @@ def evaluate(
     ----------
     progress : callable
         Told how many responses each batch brought.
+
+    Raises
+    ------
+    NothingScored
+        When the scorer raised on every response.
     """
     import torch
 
@@ -130,6 +141,7 @@ def evaluate(
     counts = [[0] * len(items) for _ in range(5)]
     correct, errored, truncated, unparsed, tokens = counts
     all_say_parsed = True
+    first_error = ""
     training = model.training
     model.eval()
     devices = [model.device] if model.device.type == "cuda" else []
@@ -145,8 +157,9 @@ def evaluate(
                     truncated[index] += cut
                     try:
                         score = scorer(text, items[index].answer)
-                    except (Exception, SystemExit):  # counted: a sample nobody can score
+                    except (Exception, SystemExit) as error:  # counted: nobody can score it
                         errored[index] += 1
+                        first_error = first_error or described(error)
                         continue
                     correct[index] += score.correct
                     unparsed[index] += score.parsed is False
@@ -154,6 +167,10 @@ def evaluate(
                 progress(len(batch))
     finally:
         model.train(training)
+    if sum(errored) == len(rows):
+        raise NothingScored(
+            f"the reward raised on each of {len(rows)} responses, first {first_error}"
+        )
     return Outcome(
         task_ids=tuple(item.id for item in items),
         correct=tuple(correct),

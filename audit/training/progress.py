@@ -17,6 +17,13 @@ _SECONDS_BETWEEN_REPORTS = 0.5
 _SECONDS_BETWEEN_LINES = 60.0
 
 
+def hide_loading_bars() -> None:
+    """Show no bar of transformers while a model is loaded: each run loads the base anew."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+
+
 def silent(what: str, done: int, total: int) -> None:
     """Progress that is not shown."""
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from audit.errors import AuditError, UsageError
 from audit.training.arms import protocol, trust_region
-from audit.training.evaluation import Condition, Outcome, evaluate
+from audit.training.evaluation import Condition, NothingScored, Outcome, evaluate
+from audit.training.failure import described
 from audit.training.memory import is_out_of_memory
-from audit.training.progress import Progress, silent
+from audit.training.progress import Progress, hide_loading_bars, silent
 from audit.training.study_file import Arm, Study
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def run(bench: Bench, arm: Arm, seed: int, progress: Progress = silent) -> dict[
     AuditError
         For settings that no run of the study could use.
     """
+    hide_loading_bars()
     with _ONE_AT_A_TIME:
         return _Run(bench, arm, seed, progress).record()
 
@@ -58,15 +60,18 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
     Raises
     ------
     UsageError
-        When memory does not suffice.
+        When memory does not suffice, or no response could be scored.
     """
+    hide_loading_bars()
     with _ONE_AT_A_TIME:
-        _settle(bench.study)
+        settle(bench.study)
         device = _device(bench.study)
         model = bench.task.fresh_model(bench.cache).to(device)
         seed = bench.study.evaluation.seed + repeat
         try:
             outcome = _evaluate(bench, model, seed, progress)
+        except NothingScored as error:
+            raise UsageError(f"evaluation of the base: {error}") from error
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -104,7 +109,8 @@ class _Run:
             kind = "diverged" if type(error).__name__ == "Diverged" else "failed"
             if kind == "failed" and world_size() > 1:
                 raise  # the other processes still wait for this one; only ending all of them helps
-            status = {"status": kind, "failure": _in_one_line(error)}
+            why = str(error) if kind == "diverged" else described(error)
+            status = {"status": kind, "failure": why}
         minutes = (time.monotonic() - started) / 60
         return {
             "run_id": f"{self.arm.name}-seed{self.seed}",
@@ -130,7 +136,7 @@ class _Run:
 
         from audit.training.parameters import parameters_sha256
 
-        _settle(self.bench.study)
+        settle(self.bench.study)
         torch.manual_seed(self.seed)
         model = self.bench.task.fresh_model(self.bench.cache)
         found = parameters_sha256(model)
@@ -244,12 +250,6 @@ class _Run:
 _RUN_SEEDS = 1_000_000  # evaluation seeds of runs start here; those of the base lie below
 
 
-def _in_one_line(error: BaseException) -> str:
-    """Return what went wrong as text that JSON and a terminal carry."""
-    line = " ".join(f"{type(error).__name__}: {error}".split())
-    return "".join(c if c.isprintable() else "?" for c in line[:500])
-
-
 def world_size() -> int:
     """How many processes train together, as ``torchrun`` and ``accelerate launch`` say it."""
     return int(os.environ.get("WORLD_SIZE", "1"))
@@ -292,8 +292,8 @@ def _evaluate(bench: Bench, model: Any, seed: int, progress: Progress) -> Outcom
     return evaluate(model, tokenizer, items, bench.task.scorer, condition, count)
 
 
-def _settle(study: Study) -> None:
-    """Threads and chatter, before anything is computed."""
+def settle(study: Study) -> None:
+    """Set threads and determinism, and stop the chatter, before anything is computed."""
     import warnings
 
     import torch

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit.errors import InputError, UsageError
 from audit.training.arms import task_errors, task_of
-from audit.training.checks import check_arms, check_data, check_machine
+from audit.training.checks import check_arms, check_data, check_machine, check_statements
 from audit.training.document import results_document, to_text
 from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, crew_for
@@ -21,6 +21,7 @@ from audit.training.run import (
     evaluate_base,
     is_main_process,
     run,
+    settle,
     visible_gpus,
     world_size,
 )
@@ -50,8 +51,10 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
         When the study cannot be carried out as written.
     """
     check_arms(study, path)
+    check_statements(study, path)
     check_kernels("cuda" if visible_gpus(study) else "cpu")
     check_machine(study, world_size(), path)
+    settle(study)  # a base that is trained here takes several times as long on contended cores
     task = task_of(study.task, path)
     with task_errors(path):
         partition = task.partition()
@@ -154,8 +157,6 @@ def run_study(
         )
     made = _make(bench, missing, bars, together, workers, scheduler)
     for piece, record in made:
-        if state is not None:
-            record = _from_main(record)
         if piece.name in failed:
             before = failed[piece.name]
             earlier = [*before.get("earlier_failures", []), before["failure"]]
@@ -170,12 +171,25 @@ def run_study(
     return document
 
 
-def _from_main(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the main process's record, which alone holds the evaluation."""
+def _carry_out_together(bench: Bench, piece: Piece, report: Report) -> dict[str, Any]:
+    """Make one piece on all processes, and return the main one's record: it alone evaluates.
+
+    Where the main process cannot evaluate the base, all say why: none waits for it in vain.
+    """
     from accelerate.utils import broadcast_object_list
 
-    box: list[dict[str, Any]] = broadcast_object_list([record], from_process=0)
-    return box[0]
+    reason = None
+    try:
+        record = carry_out(bench, piece, report)
+    except UsageError as error:
+        if piece.arm is not None:
+            raise
+        record, reason = {}, error.message
+    box: list[Any] = broadcast_object_list([record, reason], from_process=0)
+    if box[1] is not None:
+        raise UsageError(box[1])
+    made: dict[str, Any] = box[0]
+    return made
 
 
 def _make(
@@ -188,8 +202,9 @@ def _make(
 ) -> Any:
     """Yield (piece, record) as they are finished."""
     if together or (workers == 1 and scheduler is None):
+        make = _carry_out_together if together else carry_out
         for piece in missing:
-            yield piece, carry_out(bench, piece, bars.inside)
+            yield piece, make(bench, piece, bars.inside)
         return
     jobs = [(bench, piece) for piece in missing]
     with crew_for(workers, scheduler, gpus=visible_gpus(bench.study)) as crew:

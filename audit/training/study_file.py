@@ -15,7 +15,6 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
-from audit.claims import BASE
 from audit.errors import InputError
 from audit.reading import DEEPEST, LARGEST_INTEGER
 from audit.training.guards import CLAMPED_LOSSES, clip_reachable
@@ -244,8 +243,6 @@ class _Reader:
             source_sha256=sha256,
         )
         self._numbers(study)
-        self._carried(study)
-        self._claimed(study)
         return study
 
     def fail(self, where: str, message: str) -> NoReturn:
@@ -321,14 +318,6 @@ class _Reader:
         if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
             self.fail("claims", "must be an array of tables")
         return list(value)
-
-    def _claimed(self, study: Study) -> None:
-        """Refuse a claim about an arm that is none."""
-        known = {arm.name for arm in study.arms} | {"method", BASE}
-        for n, claim in enumerate(study.claims):
-            for key in ("arm", "against"):
-                if claim.get(key, BASE) not in known:
-                    self.fail(f"claims[{n}].{key}", f"no arm {claim[key]!r}")
 
     def _seeds(self, value: Any) -> tuple[int, ...]:
         whole = isinstance(value, list) and all(type(v) is int and v >= 0 for v in value)
@@ -466,24 +455,6 @@ class _Reader:
             self.fail("cost.usd_per_hour", f"must be 0 or more, not {study.cost.usd_per_hour}")
         if evaluation.seed >= _SEED_END:
             self.fail("evaluation.seed", f"must be below {_SEED_END}, not {evaluation.seed}")
-
-    def _carried(self, study: Study) -> None:
-        """Hold what goes into the results file as it is against the contract of that file."""
-        from audit.schema import schema_faults
-
-        seeds = [{"seed": seed, "status": "running"} for seed in study.seeds]
-        document = {
-            "schema_version": 2,
-            "method": study.method.name,
-            "seed_results": seeds,
-            "change": {"summary": study.change.summary} if study.change else {},
-            "claims": list(study.claims),
-            "verified": study.verified or {},
-            "limitations": list(study.limitations),
-        }
-        for fault in schema_faults(document, limit=1)[:1]:
-            where = fault.pointer.strip("/").replace("/", ".")
-            self.fail(re.sub(r"\.(\d+)", r"[\1]", where), fault.message)
 
 
 _WORDS = {

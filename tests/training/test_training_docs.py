@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from audit.training.arms import changed_fields
 from audit.training.study_file import Evaluating, Telemetry, Training, read_study
+from audit.training.tasks.addition import Addition
+from audit.training.tasks.gsm8k import Gsm8k
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "training.md"
 if not PAGE.is_file():
@@ -27,17 +30,27 @@ def test_every_setting_is_on_the_page(kind: type[Any]) -> None:
 
 
 def test_the_defaults_on_the_page_are_those_of_the_code() -> None:
-    section: type[Any] = Training
-    wrong = []
+    starts: dict[str, type[Any]] = {
+        "`[task]` of `addition`": Addition,
+        "`[task]` of `gsm8k`": Gsm8k,
+        "`[training]`": Training,
+        "`[evaluation]`": Evaluating,
+        "`[telemetry]`": Telemetry,
+    }
+    section: type[Any] | None = None
+    wrong, seen = [], set()
     for line in TEXT.partition("## Every setting")[2].splitlines():
-        section = {"[evaluation]": Evaluating, "[telemetry]": Telemetry}.get(
-            line.strip("`:"), section
-        )
-        if row := re.match(r"\| `(\w+)` \| `(.*?)` \|", line):
+        section = next((kind for start, kind in starts.items() if line.startswith(start)), section)
+        if section and (row := re.match(r"\| `(\w+)` \| `(.*?)` \|", line)):
             name, shown = row.groups()
-            if json.dumps(getattr(section(), name)) != shown:
+            seen.add(section)
+            (found,) = (f for f in fields(section) if f.name == name)
+            make = found.default_factory
+            default = make() if callable(make) else found.default
+            if json.dumps(default) != shown:
                 wrong.append((name, shown))
     assert wrong == []
+    assert seen == set(starts.values())
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -45,6 +58,35 @@ def test_the_studies_on_the_page_can_be_read(table: str, tmp_path: Path) -> None
     path = tmp_path / "study.toml"
     path.write_text(table)
     assert len(read_study(path).arms) == 2
+
+
+@pytest.mark.skipif(find_spec("trl") is None, reason="it trains: the extra 'train' is missing")
+def test_the_script_on_the_page_writes_a_file_without_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import audit
+    from training.studies import save_character_model
+
+    (script,) = re.findall(r"```python\n(import json.*?)```", TEXT, re.S)
+    smaller = {
+        'STEPS, SEEDS = "my-model", 200, [1, 2, 3]': 'STEPS, SEEDS = "my-model", 16, [1, 2, 3]',
+        "max_completion_length=64": "max_completion_length=8, use_cpu=True",
+        "max_tokens=64": "max_tokens=8",
+        "learning_rate=1e-5": "learning_rate=1e-2",
+    }
+    for old, new in smaller.items():
+        assert old in script
+        script = script.replace(old, new)
+    monkeypatch.chdir(tmp_path)
+    save_character_model(Path("my-model"))
+    for name, count in (("train.jsonl", 20), ("heldout.jsonl", 5)):
+        rows = [{"question": f"{n % 9 + 1}?", "answer": str(n % 9 + 1)} for n in range(count)]
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    exec(script, {})
+    report = audit.verify(audit.load("results.json"))
+    assert report.exit_status == 0, report.findings
+    compared = audit.analyse(audit.load("results.json")).comparisons
+    assert [(c.arm, c.against) for c in compared][:1] == [("adaptive-clip", "fixed-clip")]
 
 
 def test_an_arm_with_training_of_its_own_is_read_as_the_page_says(tmp_path: Path) -> None:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from audit.errors import AuditError, InputError
+from audit.errors import AuditError, InputError, UsageError
 from audit.training.arms import task_errors, task_of
 from audit.training.ledger import Ledger
 from audit.training.reward_program import reward_program
 from audit.training.rewards import Score
 from audit.training.study import pieces, prepare
 from audit.training.study_file import TaskSettings, read_study
-from training.studies import audit_train, save_character_model, verified, without_times
+from training.studies import ROOT, audit_train, save_character_model, verified, without_times
 
 STUDY = """\
 seeds = [1]
@@ -68,6 +72,12 @@ def has_digit(response: str, answer: str) -> bool:
 
 def fails(response: str, answer: str) -> bool:
     raise KeyError(answer)
+
+
+def fails_on_digits(response: str, answer: str) -> bool:
+    if any(c in digits for c in response):
+        raise KeyError(answer)
+    return True
 
 
 def score(response: str, answer: str) -> float:
@@ -212,14 +222,56 @@ def test_what_the_user_says_of_his_data_stands_everywhere(study_path: Any) -> No
 def test_a_reward_that_raises_fails_the_runs_and_is_counted_in_the_evaluation(
     study_path: Any,
 ) -> None:
-    path = study_path(("my_reward:has_digit", "my_reward:fails"))
+    path = study_path(("my_reward:has_digit", "my_reward:fails_on_digits"))
     output = path.parent / "results.json"
     assert audit_train(str(path)) == 1
     document = json.loads(output.read_text())
-    assert [b["evaluation"]["errored"] for b in document["base_evaluations"]] == [[2] * 4] * 3
+    errors = [sum(b["evaluation"]["errored"]) for b in document["base_evaluations"]]
+    assert 0 < sum(errors) < 3 * 8
     for runs in (document["seed_results"], document["controls"]["fixed-clip"]["seed_results"]):
         assert runs[0]["status"] == "failed"
-        assert runs[0]["failure"].startswith("KeyError: ")
+        assert re.fullmatch(r"KeyError: '\d+' \(my_reward\.py:\d+\)", runs[0]["failure"])
+
+
+def test_quiet_shows_no_bar_while_models_are_loaded(
+    study_path: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from transformers.utils import logging
+
+    logging.enable_progress_bar()
+    audit_train(str(study_path()), "--dry-run")
+    assert "Loading" not in capfd.readouterr().err
+
+
+def test_a_reward_that_raises_on_everything_stops_the_study_before_it_trains(
+    study_path: Any,
+) -> None:
+    path = study_path(("my_reward:has_digit", "my_reward:fails"))
+    with pytest.raises(
+        UsageError,
+        match=r"base: the reward raised on each of 8 responses, first KeyError: .*my_reward\.py:",
+    ):
+        audit_train(str(path))
+    assert not (path.parent / "results.json").exists()
+    assert list((path.parent / "results.json.runs").glob("*.json")) == []
+
+
+@pytest.mark.slow
+def test_processes_that_train_together_all_say_why_the_base_cannot_be_evaluated(
+    study_path: Any,
+) -> None:
+    path = study_path(("my_reward:has_digit", "my_reward:fails"))
+    launch = "-m torch.distributed.run --standalone --nproc_per_node 2 -m audit train"
+    done = subprocess.run(
+        [sys.executable, *launch.split(" "), str(path), "--quiet"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert done.stderr.count("audit: evaluation of the base: the reward raised on each of 8") == 2
+    assert "internal error" not in done.stderr
 
 
 def partition_of(folder: Path, model: Path, /, **changes: Any) -> Any:

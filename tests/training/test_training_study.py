@@ -130,10 +130,57 @@ def test_a_run_that_fails_is_kept_beside_those_that_finish(
     document = json.loads(output.read_text())
     first, second = document["controls"]["fixed-clip"]["seed_results"]
     assert first["status"] == "finished"
-    assert (second["status"], second["failure"]) == ("failed", "OSError: disk full")
+    assert second["status"] == "failed"
+    assert second["failure"].startswith("OSError: disk full (test_training_study.py:")
     assert second["seed"] == 2
     assert document["aggregate_metrics"]["fixed_clip.validation.accuracy"]["n"] == 1
     assert "std" not in document["aggregate_metrics"]["fixed_clip.validation.accuracy"]
+
+
+def test_the_base_is_made_on_as_many_threads_as_the_study_says(
+    study_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from audit.training.tasks.addition import Addition
+
+    seen = []
+    sound = Addition.prepare
+
+    def watched(self: Any, cache: Path) -> Any:
+        seen.append(torch.get_num_threads())
+        return sound(self, cache)
+
+    monkeypatch.setattr(Addition, "prepare", watched)
+    path = study_path()
+    torch.set_num_threads(2)
+    prepare(read_study(path), str(path), Ledger(path.parent / "x"))
+    assert seen == [1]
+
+
+@pytest.mark.parametrize(
+    ("note", "commit"),
+    [
+        (
+            '{"url": "https://x", "vcs_info": {"vcs": "git", "commit_id": "%s"}}' % ("a" * 40),
+            "a" * 40,
+        ),
+        ('{"url": "file:///x", "dir_info": {}}', None),
+        (None, None),
+    ],
+)
+def test_what_pip_installed_from_a_repository_is_of_the_commit_that_pip_noted(
+    note: str | None, commit: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from audit.training import environment as module
+
+    class Distribution:
+        def read_text(self, name: str) -> str | None:
+            return note if name == "direct_url.json" else None
+
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "audit" / "training" / "x.py"))
+    monkeypatch.setattr(module, "distribution", lambda name: Distribution())
+    assert module.code_commit() == commit
 
 
 UNREACHABLE = ("rounds = 3", "rounds = 3\nsteps_per_generation = 2\naccumulation = 4")
@@ -157,7 +204,9 @@ def test_a_run_that_ends_in_the_middle_of_a_round_is_no_error_of_the_file(
     assert audit_train(str(study_path()), "-o", str(output)) == 1
     document = json.loads(output.read_text())
     _, failed = document["seed_results"]
-    assert failed["failure"] == "SystemExit: a reward that ?[31m ends ? the process"
+    said, _, place = failed["failure"].partition(" (")
+    assert said == "SystemExit: a reward that ?[31m ends ? the process"
+    assert place.startswith("test_training_study.py:")
     assert sum(len(step["updates"]) for step in failed["training"]) == calls
     report = verified(document, tmp_path)
     assert not [f for f in report.findings if f.severity.label == "error"]

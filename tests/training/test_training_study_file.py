@@ -6,7 +6,7 @@ import pytest
 
 from audit.errors import AuditError, InputError
 from audit.training.arms import changed_fields, protocol, task_of
-from audit.training.checks import check_arms, check_data, check_machine
+from audit.training.checks import check_arms, check_data, check_machine, check_statements
 from audit.training.study_file import Study, TaskSettings, read_study
 from audit.training.tasks import Item, Partition
 
@@ -143,10 +143,6 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("[task]", f"[training]\n{'z' * 999} = 1\n[task]", f"training.{'z' * 80}: unknown key"),
         ("[task]", f"[verified]\n{'.'.join('a' * 3000)} = 1\n[task]", "verified.a.a.a"),
         ("[task]", f"[verified]\nx = {'[' * 150}{']' * 150}\n[task]", ": nested too deeply"),
-        ("[task]", "[verified]\nn = 9007199254740993\n[task]", "verified.n: a whole number beyond"),
-        ("[task]", "[verified]\ndate = 3\n[task]", "verified.date: a number where a string is"),
-        ("[task]", "[[claims]]\nid = 3\n[task]", "claims[0].id: a number where a string is due"),
-        ("[task]", "[[claims]]\nagainst = 'plane'\n[task]", "claims[0].against: no arm 'plane'"),
     ],
 )
 def test_a_faulty_study_file_gets_one_line_with_the_place(
@@ -274,6 +270,64 @@ def test_an_arm_of_which_no_region_can_be_made_is_named(
     path.write_text(GOOD.replace(old, new))
     with pytest.raises(InputError, match=message):
         check_arms(read_study(path), str(path))
+
+
+CLAIM = """
+[[claims]]
+metric = "accuracy"
+arm = "wide"
+against = "plain"
+direction = "gain"
+"""
+
+
+@pytest.mark.parametrize("named", [("wide", "plain"), ("method", "base"), ("plain", "base")])
+def test_a_claim_about_arms_of_the_study_and_the_base_is_taken(
+    named: tuple[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "study.toml"
+    arm, against = named
+    claim = CLAIM.replace('"wide"', f'"{arm}"').replace('"plain"', f'"{against}"')
+    path.write_text(f'{GOOD}{claim}[verified]\ndate = 2026-11-29\nby = "me"\n')
+    check_statements(read_study(path), str(path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"plain"', '"plane"', r"claims\[0\]\.against: no arm 'plane'; there are wide, plain, "),
+        ('"wide"', '"wild"', r"claims\[0\]\.arm: no arm 'wild'"),
+        ('direction = "gain"', "", r"claims\[0\]\.direction: missing"),
+        ('"gain"', '"up"', r'claims\[0\]\.direction: "up" where "gain", "loss" or "equivalent" is'),
+        ('"gain"', '"gain"\nmargn = 0.1', r"claims\[0\]\.margn: unknown key"),
+        ('"gain"', '"gain"\n[verified]\nby = 3', r"verified\.by: a number where a string is due"),
+        ('"gain"', '"gain"\nid = 3', r"claims\[0\]\.id: a number where a string is due"),
+        (
+            '"gain"',
+            '"gain"\n[verified]\nn = 9007199254740993',
+            r"verified\.n: a whole number beyond",
+        ),
+    ],
+)
+def test_a_claim_that_could_not_be_judged_is_refused_before_anything_is_trained(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.toml"
+    assert old in CLAIM
+    path.write_text(GOOD + CLAIM.replace(old, new))
+    with pytest.raises(InputError, match=rf"study\.toml: {message}"):
+        check_statements(read_study(path), str(path))
+
+
+def test_with_several_controls_a_claim_says_against_which(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    third = GOOD.partition("[arms.plain]")[2].replace("0.28", "0.3")
+    unsaid = CLAIM.replace('against = "plain"\n', "")
+    path.write_text(GOOD + unsaid)
+    check_statements(read_study(path), str(path))
+    path.write_text(GOOD + "[arms.third]" + third + unsaid)
+    with pytest.raises(InputError, match=r"claims\[0\]\.against: missing"):
+        check_statements(read_study(path), str(path))
 
 
 def test_too_few_prompts_for_a_round_are_named_with_the_arm_that_wants_them(

@@ -1,7 +1,7 @@
 """Two-number addition, offline: a tiny Qwen2-shaped model that learns in seconds on a CPU.
 
 ``"07+45="`` is answered by ``"52"``. The base model is warmed up by supervised steps that stop
-early, so that it is right about four times in ten and reinforcement learning has something to do.
+early, so that it is right about every second time and reinforcement learning has something to do.
 """
 
 from __future__ import annotations
