@@ -20,6 +20,8 @@ _FEWEST = 20
 def advantage_formula(case: Case) -> Iterator[Outcome]:
     """An advantage is not (reward - mean) / (std + epsilon) of its group, to float32.
 
+    Where telemetry.advantage.scale is none it is reward - mean.
+
     Why
         Advantages weigh every token of the update. Rewards that do not give them are not the
         rewards the run trained on.
@@ -37,7 +39,7 @@ def advantage_formula(case: Case) -> Iterator[Outcome]:
 def _advantage_formula(log: RunLog) -> Iterator[Outcome]:
     held = 0
     size = log.group_size
-    ddof, epsilon = log.advantage
+    formula = log.advantage
     wrong: dict[tuple[tuple[float, ...], tuple[float, ...]], list[tuple[int, float]]] = {}
     for place, step in enumerate(log.steps):
         if "rewards" not in step or "advantages" not in step:
@@ -48,7 +50,7 @@ def _advantage_formula(log: RunLog) -> Iterator[Outcome]:
         key = rewards, advantages
         errors = wrong.get(key)
         if errors is None:  # batches of 0/1 rewards repeat, and equal ones are checked once
-            errors = list(_wrong(rewards, advantages, size or len(rewards), ddof, epsilon))
+            errors = list(_wrong(rewards, advantages, size or len(rewards), formula))
             wrong[key] = errors
         held += len(rewards) - len(errors)
         for index, expected in errors:
@@ -65,15 +67,16 @@ def _wrong(
     rewards: tuple[float, ...],
     advantages: tuple[float, ...],
     size: int,
-    ddof: int,
-    epsilon: float,
+    formula: tuple[int, float, bool],
 ) -> Iterator[tuple[int, float]]:
+    ddof, epsilon, scaled = formula
     for start in range(0, len(rewards), size):
         group = rewards[start : start + size]
-        expected = group_advantages(group, ddof, epsilon)
+        expected = group_advantages(group, ddof, epsilon, scaled=scaled)
         if expected is None:
             continue
-        scale = max(map(abs, group)) / max(_spread(group, ddof) + epsilon, 1e-300)
+        width = max(_spread(group, ddof) + epsilon, 1e-300) if scaled else 1.0
+        scale = max(map(abs, group)) / width
         for index, (value, right) in enumerate(
             zip(advantages[start : start + size], expected, strict=True), start
         ):
@@ -82,15 +85,19 @@ def _wrong(
 
 
 def group_advantages(
-    rewards: tuple[float, ...], ddof: int = 0, epsilon: float = 1e-6
+    rewards: tuple[float, ...], ddof: int = 0, epsilon: float = 1e-6, *, scaled: bool = True
 ) -> list[float] | None:
     """Return (r - mean) / (std + epsilon) of one group, shape (responses,); None below ddof + 1.
 
-    Source: Shao et al. 2024, DeepSeekMath (arXiv:2402.03300), section 4.1, outcome supervision.
+    Where they are not ``scaled``, r - mean. Sources: Shao et al. 2024, DeepSeekMath
+    (arXiv:2402.03300), section 4.1, outcome supervision; without the scale, Liu et al. 2025, Dr.
+    GRPO (arXiv:2503.20783).
     """
+    mean = sum(rewards) / max(1, len(rewards))
+    if not scaled:
+        return [reward - mean for reward in rewards]
     if len(rewards) <= ddof:
         return None
-    mean = sum(rewards) / len(rewards)
     width = _spread(rewards, ddof) + epsilon
     return [(reward - mean) / width if width else 0.0 for reward in rewards]
 

@@ -66,10 +66,11 @@ class RunLog:
         return self.rejects and self.groups == 1
 
     @property
-    def advantage(self) -> tuple[int, float]:
-        """Delta degrees of freedom and epsilon of the advantages."""
+    def advantage(self) -> tuple[int, float, bool]:
+        """Delta degrees of freedom and epsilon of the advantages, and whether they are scaled."""
         settings = self.run.telemetry.get("advantage") or {}
-        return int(settings.get("ddof", 0)), float(settings.get("epsilon", 1e-6))
+        scaled = settings.get("scale") != "none"
+        return int(settings.get("ddof", 0)), float(settings.get("epsilon", 1e-6)), scaled
 
     @cached_property
     def token_ratios(self) -> bool:

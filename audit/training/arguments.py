@@ -38,7 +38,7 @@ def grpo_arguments(
         warmup_steps=training.warmup_updates,
         max_grad_norm=training.max_grad_norm,
         loss_type=training.loss_type,
-        scale_rewards="group",
+        scale_rewards="none" if training.advantage == "unscaled" else "group",
         beta=training.beta,
         importance_sampling_level=training.importance_sampling_level,
         use_vllm=training.use_vllm,

@@ -21,14 +21,14 @@ CLAMPED_LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "luspo")
 _FORMULA = "the record states the advantages by this formula"
 _ALL = "the record counts all tokens as trained on"
 _LOSS = "the record states a loss without an entropy term"
-_ONLY: dict[str, tuple[Any, str]] = {
-    "scale_rewards": ("group", _FORMULA),
-    "multi_objective_aggregation": ("sum_then_normalize", _FORMULA),
-    "mask_truncated_completions": (False, _ALL),
-    "top_entropy_quantile": (1.0, _ALL),
-    "off_policy_mask_threshold": (None, _ALL),
-    "entropy_coef": (0.0, _LOSS),
-    "use_adaptive_entropy": (False, _LOSS),
+_ONLY: dict[str, tuple[tuple[Any, ...], str]] = {
+    "scale_rewards": (("group", "none"), _FORMULA),
+    "multi_objective_aggregation": (("sum_then_normalize",), _FORMULA),
+    "mask_truncated_completions": ((False,), _ALL),
+    "top_entropy_quantile": ((1.0,), _ALL),
+    "off_policy_mask_threshold": ((None,), _ALL),
+    "entropy_coef": ((0.0,), _LOSS),
+    "use_adaptive_entropy": ((False,), _LOSS),
 }
 
 _TRITON_DEVICES = ("cuda", "xpu")
@@ -67,10 +67,11 @@ def check_arguments(
         )
     if args.delta is not None:
         raise UsageError("delta clamps the ratio a second time, outside the region; leave it None")
-    for name, (only, reason) in _ONLY.items():
-        value = getattr(args, name, only)  # a release without the setting does what is asked
-        if value != only:
-            raise UsageError(f"{name} must be {only!r}, not {value!r}: {reason}")
+    for name, (sound, reason) in _ONLY.items():
+        value = getattr(args, name, sound[0])  # a release without the setting does what is asked
+        if value not in sound:
+            wanted = " or ".join(map(repr, sound))
+            raise UsageError(f"{name} must be {wanted}, not {value!r}: {reason}")
     if any(value for name, value in vars(args).items() if name.startswith("use_liger")):
         raise UsageError(
             "liger kernels are not supported: they may bypass the clamp; turn them off"

@@ -189,7 +189,7 @@ class _Run:
                 telemetry.edge_rounds,
                 telemetry.audited_groups,
             ),
-            advantage=self.training.advantage,
+            advantage="population" if self.training.advantage == "population" else "trl",
             allow_unreachable_clip=self.training.allow_unreachable_clip,
             train_dataset=Dataset.from_list(rows),
             processing_class=self.bench.task.tokenizer(self.bench.cache),

@@ -60,7 +60,7 @@ class Training:
     beta: float = 0.0
     temperature: float = 1.0
     max_tokens: int = 4
-    advantage: Literal["trl", "population"] = "trl"
+    advantage: Literal["trl", "population", "unscaled"] = "trl"
     dtype: Literal["float32", "bfloat16"] = "float32"
     device: Literal["cpu", "auto"] = "cpu"
     threads: int = 1

@@ -47,7 +47,8 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
     recorder : Recorder
         Receives every round and update on the main process.
     advantage : {"trl", "population"}
-        TRL's ``(r - mean) / (std_ddof1 + 1e-4)``, or ``(r - mean) / (std_ddof0 + 1e-6)``.
+        TRL's ``(r - mean) / (std_ddof1 + 1e-4)``, or ``(r - mean) / (std_ddof0 + 1e-6)``. With
+        ``scale_rewards="none"`` in the arguments it is TRL's ``r - mean``.
     correct_at : float
         A response counts as right when its first reward reaches this.
     allow_unreachable_clip : bool
@@ -75,6 +76,8 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         check_arguments(args, trust_region, allow_unreachable_clip=allow_unreachable_clip)
         check_recorder(args, trust_region, recorder)
         check_model(model, seed=args.seed)
+        if advantage == "population" and args.scale_rewards == "none":
+            raise UsageError("advantage='population' is scaled, and scale_rewards is 'none'")
         super().__init__(model, reward_funcs, args, **kwargs)
         self.trust_region = trust_region
         self.recorder = recorder
@@ -121,7 +124,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
             The blocks ``telemetry``, ``clip_activity``, ``training``, ``sampling`` and
             ``surface_scan`` of schema_version 2; on the main process those of all processes.
         """
-        recorder, population = self.recorder, self.advantage == "population"
+        recorder = self.recorder
         args = self.args
         passes = args.steps_per_generation * args.num_iterations
         # Batches that one update takes in together are one step of the record.
@@ -132,10 +135,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
                 "every": recorder.every,
                 "groups_per_step": batches * args.generation_batch_size // self.num_generations,
                 "responses_per_group": self.num_generations,
-                "advantage": {
-                    "ddof": 0 if population else 1,
-                    "epsilon": 1e-6 if population else 1e-4,
-                },
+                "advantage": self._formula(),
                 "loss_type": args.loss_type,
                 "zero_groups": "kept",
                 "clip_reachable": self.clip_reachable,
@@ -149,6 +149,13 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
             },
             "surface_scan": recorder.surface.block(),
         }
+
+    def _formula(self) -> dict[str, Any]:
+        if self.scale_rewards == "none":
+            return {"scale": "none"}
+        if self.advantage == "population":
+            return {"ddof": 0, "epsilon": 1e-6}
+        return {"ddof": 1, "epsilon": 1e-4}
 
     # Rollouts ---------------------------------------------------------------------------------
 

@@ -52,6 +52,18 @@ def test_the_formula_follows_the_settings_of_the_log() -> None:
     assert RUN + "/training/0/advantages/0" in places(document, "ADV001")
 
 
+def test_advantages_without_a_scale_are_rewards_less_their_mean() -> None:
+    rewards = [0.0, 1.0, 1.0, 1.0, 0.5, 0.5]
+    advantages = [reward - 4 / 6 for reward in rewards]
+    document = one_step(rewards, advantages, 1, 1e-4)
+    assert len(places(document, "ADV001")) == 6
+    telemetry = document["seed_results"][0]["telemetry"]
+    telemetry["advantage"] = {"scale": "none"}
+    assert places(document, "ADV001") == set()
+    advantages[2] *= 1.001
+    assert places(document, "ADV001") == {"/seed_results/0/training/0/advantages/2"}
+
+
 def test_flat_groups_are_no_finding_where_they_are_kept() -> None:
     document = patched(full(), {STEP + "/rewards": [1.0] * 8})
     assert places(document, "ADV002") == set()

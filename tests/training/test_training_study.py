@@ -293,6 +293,28 @@ def test_arms_that_differ_in_their_training_say_so_in_the_file(
     assert "unmatched-compute" in {f.slug for f in report.findings}
 
 
+@pytest.mark.parametrize(
+    ("advantage", "formula"),
+    [
+        ("trl", {"ddof": 1, "epsilon": 1e-4}),
+        ("population", {"ddof": 0, "epsilon": 1e-6}),
+        ("unscaled", {"scale": "none"}),
+    ],
+)
+def test_the_advantages_in_the_file_are_of_the_formula_it_states(
+    advantage: str, formula: Any, study_path: Any, tmp_path: Path
+) -> None:
+    setting = f'rounds = 3\nadvantage = "{advantage}"\nloss_type = "dr_grpo"'
+    study = study_path(("rounds = 3", setting), ("seeds = [1, 2]", "seeds = [1]"))
+    assert audit_train(str(study), "-o", str(tmp_path / "results.json")) == 0
+    document = json.loads((tmp_path / "results.json").read_text())
+    (run,) = document["seed_results"]
+    assert run["telemetry"]["advantage"] == formula
+    report = verified(document, tmp_path)
+    assert not [f for f in report.findings if f.severity.label == "error"]
+    assert "advantage-formula" not in {n.slug for n in report.not_checked}
+
+
 # What a full record of a study of two fixed regions cannot hold: claims, printed figures, repeated
 # rounds, clusters, rejected groups, data handed to verify beside the file.
 BEYOND_THE_RECORD = {

@@ -226,8 +226,7 @@ def test_a_model_wrapped_by_the_caller_is_caught(audited: Any, parts: Any) -> No
         ({"logging_strategy": "epoch"}, FixedClip(), "logging_steps"),
         ({"bf16": True}, FixedClip(), "bf16"),
         ({"delta": 3.0}, FixedClip(), "delta"),
-        ({"scale_rewards": "none"}, FixedClip(), "scale_rewards must be 'group', not 'none'"),
-        ({"scale_rewards": "batch"}, FixedClip(), "scale_rewards"),
+        ({"scale_rewards": "batch"}, FixedClip(), "scale_rewards must be 'group' or 'none', not"),
         (
             {"multi_objective_aggregation": "normalize_then_sum"},
             FixedClip(),
@@ -369,3 +368,8 @@ def test_a_loss_that_is_not_finite_ends_the_run(audited: Any) -> None:
     with pytest.raises((Diverged, RuntimeError)) as caught:
         trainer.train()
     assert isinstance(caught.value, Diverged)
+
+
+def test_population_advantages_contradict_unscaled_ones(audited: Any) -> None:
+    with pytest.raises(UsageError, match=r"scale_rewards is 'none'"):
+        audited(args={"scale_rewards": "none"}, advantage="population")

@@ -254,7 +254,7 @@ def run(arm: str, seed: int) -> dict[str, Any]:
             "every": 1,
             "groups_per_step": GROUPS,
             "responses_per_group": GROUP,
-            "advantage": {"ddof": 1, "epsilon": 0.0001},
+            "advantage": {"ddof": 1, "epsilon": 0.0001, "scale": "group"},
             "loss_type": "grpo",
             "zero_groups": "kept",
             "clip_reachable": True,
