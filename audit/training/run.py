@@ -141,9 +141,10 @@ class _Run:
         model = self.bench.task.fresh_model(self.bench.cache)
         found = parameters_sha256(model)
         if found != self.bench.checkpoint["parameters_sha256"]:
-            raise RuntimeError(
-                f"this worker's base model has parameters {found[:12]}, the study's has "
-                f"{self.bench.checkpoint['parameters_sha256'][:12]}"
+            raise UsageError(
+                f"the base model of this worker has parameters {found[:12]}, that of the study "
+                f"{self.bench.checkpoint['parameters_sha256'][:12]}: let the workers see the same "
+                "files as the process that started them"
             )
         with tempfile.TemporaryDirectory() as folder:
             self.trainer = self._trainer(model, Path(folder))

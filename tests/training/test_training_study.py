@@ -36,6 +36,7 @@ def test_the_results_file_holds_what_a_reader_looks_for(reference: Any) -> None:
         assert run["parameters_changed"]
         assert run["telemetry"]["clip_reachable"] is True
         assert run["environment"]["threads"] == 1
+        assert run["environment"]["processor"].rpartition(", ")[2].isupper()
         assert run["environment"]["packages"]["trl"]
         assert len(run["training"]) == 3
         first = run["training"][0]

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -244,3 +245,15 @@ def test_no_worker_outlives_the_process_that_started_it(number: int, tmp_path: P
     process.send_signal(number)
     # The pipe ends when the last of its holders does, and the workers hold it.
     assert process.communicate(timeout=30)[0] == b""
+
+
+def test_a_worker_with_another_base_stops_the_study_and_spoils_no_run(
+    study_path: Any, tmp_path: Path
+) -> None:
+    from audit.training.run import run
+
+    study = study_path()
+    bench = prepare(read_study(study), str(study), Ledger(tmp_path / "runs"))
+    other = replace(bench, checkpoint={**bench.checkpoint, "parameters_sha256": "0" * 64})
+    with pytest.raises(UsageError, match=r"has parameters .*, that of the study 000000000000: let"):
+        run(other, bench.study.arms[0], 1)

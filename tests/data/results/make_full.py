@@ -293,6 +293,7 @@ def run(arm: str, seed: int) -> dict[str, Any]:
             "python": "3.11.9",
             "packages": {"torch": "2.13.0", "trl": "1.16.0"},
             "device": "cpu",
+            "processor": "made up, AVX2",
             "deterministic": True,
             "threads": 1,
             "world_size": 1,
