@@ -86,15 +86,15 @@ def test_the_gppo_page_shows(gppo: str, shown: str) -> None:
 
 
 LOTTERY = [
-    "-0.007 [-0.041, +0.028], flat: inconclusive, underpowered",
-    """said "won" for 1, "lost" for 3 and "flat" for 6 of the 10 pairs of runs at one seed""",
-    "and for 12, 24 and 64 of all 100 pairs of one run an arm",
-    "| 5 | -0.073 | [-0.106, -0.041] | lost |",
-    "| 7 | +0.096 | [0.059, 0.132] | won |",
-    "| 10 | +0.011 | [-0.028, +0.049] | flat |",
-    "excluded zero in 36% of them",
-    "adaptive-clip 2173 of 16000 (14%)",
-    "the clip acted in 999 of 1,000 such updates and in 999 of 1,000",
+    "-0.001 [-0.032, +0.030]**, flat: equivalent",
+    """said "won" for 1, "lost" for 2 and "flat" for 7 of the 10 pairs of runs at one seed""",
+    "and for 13, 20 and 67 of all 100 pairs of one run an arm",
+    "| 6 | -0.058 | [-0.095, -0.021] | lost |",
+    "| 3 | +0.099 | [0.063, 0.135] | won |",
+    "| 9 | -0.001 | [-0.038, +0.036] | flat |",
+    "excluded zero in 33% of them",
+    "adaptive-clip 2217 of 16000 (14%)",
+    "the clip acted in 1,000 of 1,000 such updates and in 1,000 of 1,000",
     "data shuffle seed 0;",
     "10 of 10 seeds start alike in both arms",
 ]
@@ -108,8 +108,8 @@ def test_the_lottery_page_tells_what_each_seed_would_have_reported(template: str
         assert [part for part in LOTTERY if part not in made.text] == []
     else:
         assert "<h3>One seed each</h3>" in made.text
-        assert "and for 12, 24 and 64 of all 100 pairs of one run an arm" in made.text
-        row = "<td>7</td><td>+0.096</td><td>[0.059, 0.132]</td><td>won</td>"
+        assert "and for 13, 20 and 67 of all 100 pairs of one run an arm" in made.text
+        row = "<td>3</td><td>+0.099</td><td>[0.063, 0.135]</td><td>won</td>"
         assert row in made.text
 
 

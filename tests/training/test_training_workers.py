@@ -216,7 +216,7 @@ def test_no_scheduler_at_the_address_is_one_clear_line(study_path: Any, tmp_path
 
 
 FOREVER = """\
-import sys, time
+import signal, time
 from audit.training.executors import completed, crew_for
 
 def job(number, report):
@@ -224,6 +224,7 @@ def job(number, report):
     time.sleep(600)
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell ignores it
     with crew_for(2, None) as crew:
         for _ in completed([(1,), (2,), (3,)], job, crew, print):
             pass
