@@ -195,6 +195,10 @@ class Arm:
         return "control" in words or "baseline" in words
 
 
+# Fields of a protocol that bound what an arm may spend.
+BUDGET_FIELDS = ("steps", "prompts_per_step", "group", "max_tokens", "inner_updates")
+
+
 @dataclass(frozen=True)
 class Results:
     """A results file: the document as read, where it came from, and the typed view of it.

@@ -158,16 +158,20 @@ def _all(blocks: list[Mapping[str, Any]], key: str) -> list[float]:
     return known if len(known) == len(found) else []
 
 
+_AUDITS = "/seed_results/*/training/*/updates/*/response_audits"
+
+
 def _clip(subject: Subject) -> Row:
-    source = "/seed_results/*/training/*/updates/*/response_audits"
     found = clip_activity(subject.results)
     if not found:
-        return source, f"{NOT_CHECKED}: no clip fractions were logged"
+        return _AUDITS, f"{NOT_CHECKED}: no clip fractions were logged"
+    counted = any("clip_activity" in run.document for run in subject.results.runs)
+    source = "/seed_results/*/clip_activity" if counted else _AUDITS
     parts = [f"{a.arm} clipped in {a.fired} of {a.could}" for a in found]
     first = found[0]
     text = (
-        f"{'; '.join(parts)} response audits that could have shown it "
-        f"({numbers.count(sum(a.audits for a in found))} audits in all)"
+        f"{'; '.join(parts)} {first.unit} that could have shown it "
+        f"({numbers.count(sum(a.total for a in found))} in all)"
     )
     if first.arm == subject.results.method and first.could and not first.fired:
         text += f". The mechanism never acted: {first.arm} could not have been tested"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit.results import Results, Run
+from audit.rules.activity import activity_of
+from audit.rules.telemetry import read_logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,18 +18,22 @@ class ClipActivity:
     Attributes
     ----------
     arm : str
+    unit : str
+        What is counted: ``updates``, or ``response audits`` where the runs do not count for
+        themselves.
     fired : int
-        Response audits with a clipped token.
+        Those with a clipped token.
     could : int
-        Audits of updates after the first of a step. In the first the ratio is 1 and no clip acts.
-    audits : int
-        All response audits.
+        Those after the first update of a step. In the first the ratio is 1 and no clip acts.
+    total : int
+        All of them.
     """
 
     arm: str
+    unit: str
     fired: int
     could: int
-    audits: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +62,11 @@ class Curve:
 
 
 def clip_activity(results: Results) -> tuple[ClipActivity, ...]:
-    """Count, arm by arm, where the clip could act and where it did; arms without audits not."""
-    found = []
-    for arm in results.arms:
-        audits = [pair for run in arm.runs for step in run.training for pair in _audits(step)]
-        if audits:
-            late = [audit for inner, audit in audits if inner > 1]
-            fired = sum(1 for audit in late if (audit.get("clip_fraction") or 0) > 0)
-            found.append(ClipActivity(arm.name, fired, len(late), len(audits)))
-    return tuple(found)
+    """Count, arm by arm, where the clip could act and where it did; arms without a log not."""
+    found = [(log.arm.name, activity_of(log)) for log in read_logs(results)]
+    return tuple(
+        ClipActivity(arm, a.unit, a.fired, a.later, a.total) for arm, a in found if a.total
+    )
 
 
 def curves(results: Results) -> tuple[Curve, ...]:

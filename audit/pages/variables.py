@@ -340,7 +340,7 @@ def notices(variables: Variables) -> list[str]:
         if clip.arm == variables.method and clip.could and not clip.fired:
             found.append(
                 f"The mechanism never acted: {clip.arm} clipped in {clip.fired} of the "
-                f"{clip.could} response audits that could have shown it. "
+                f"{clip.could} {clip.unit} that could have shown it. "
                 "A run whose mechanism never acts cannot test it."
             )
     errors = sum(f.severity == Severity.ERROR.label for f in variables.findings)

@@ -13,6 +13,7 @@ from audit.rules.telemetry import ArmLog, RunLog, each_run
 
 # The mean clip fraction of an update, where its responses are not audited one by one.
 _CLIP_METRIC = "audit/clip_fraction"
+_UPDATES = ("updates", "updates_after_the_first", "updates_that_clipped")
 # Each count is part of the next.
 _NESTED = (
     ("updates_that_clipped", "updates_after_the_first"),
@@ -41,14 +42,14 @@ class Activity(NamedTuple):
 def activity_of(arm: ArmLog) -> Activity:
     """Return what is known of an arm's clip, from the most complete source."""
     counted = [(log, log.run.document.get("clip_activity") or {}) for log in arm.runs]
-    if counted and all("updates_that_clipped" in counts for _, counts in counted):
+    if counted and all(counts.keys() >= set(_UPDATES) for _, counts in counted):
         return _of_counts(arm, counted)
     return _of_audits(arm) if arm.audits else _of_updates(arm)
 
 
 def _of_counts(arm: ArmLog, counted: list[tuple[RunLog, dict[str, Any]]]) -> Activity:
-    total = sum(counts.get("updates", 0) for _, counts in counted)
-    later = sum(counts.get("updates_after_the_first", 0) for _, counts in counted)
+    total = sum(counts["updates"] for _, counts in counted)
+    later = sum(counts["updates_after_the_first"] for _, counts in counted)
     fired = sum(
         counts["updates_that_clipped"]
         for _, counts in counted

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from audit.finding import Severity
 from audit.pointer import join
-from audit.results import Arm, Run
+from audit.results import BUDGET_FIELDS, Arm, Run
 from audit.rules.comparison import GENERATED, opponents, training_tokens
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 MATCHED_SHARE = 0.1
 """Tokens further apart than this, relative to the smaller, are unmatched."""
-_BUDGET = ("steps", "prompts_per_step", "group", "max_tokens", "inner_updates")
 
 
 def _spent(arm: Arm) -> list[int] | None:
@@ -101,7 +100,8 @@ def matched_budget_flag(case: Case) -> Iterator[Outcome]:
     Bad
         "matched_upper_bound_budget": true with 3 steps against 6
     Good
-        "matched_upper_bound_budget": true with equal steps, group, max_tokens and inner_updates
+        "matched_upper_bound_budget": true with equal steps, prompts_per_step, group,
+        max_tokens and inner_updates
     """
     ours = _budgets(case.results.arms[0])
     compared = False
@@ -114,7 +114,9 @@ def matched_budget_flag(case: Case) -> Iterator[Outcome]:
         if equal == flag:
             yield Held()
         else:
-            message = f"the protocols' {', '.join(_BUDGET)} are {'' if equal else 'not '}equal"
+            message = (
+                f"the protocols' {', '.join(BUDGET_FIELDS)} are {'' if equal else 'not '}equal"
+            )
             pointer = join(arm.pointer, "matched_upper_bound_budget")
             yield Found(pointer, message, str(equal).lower(), str(flag).lower())
     if not compared:
@@ -123,9 +125,9 @@ def matched_budget_flag(case: Case) -> Iterator[Outcome]:
 
 def _budgets(arm: Arm) -> set[tuple[int | None, ...]]:
     return {
-        tuple(run.protocol.get(name) for name in _BUDGET)
+        tuple(run.protocol.get(name) for name in BUDGET_FIELDS)
         for run in arm.runs
-        if any(name in run.protocol for name in _BUDGET)
+        if any(name in run.protocol for name in BUDGET_FIELDS)
     }
 
 

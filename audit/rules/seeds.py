@@ -59,8 +59,7 @@ class _Evidence:
 def _evidence(run: Run) -> list[_Evidence]:
     found = []
     parameters = run.document.get("final_parameters_sha256")
-    # Where no reward told responses apart, a training ends with the weights that all began with.
-    if parameters is not None and parameters != run.document.get("initial_parameters_sha256"):
+    if parameters is not None:
         found.append(_Evidence("the same final parameters", parameters, None))
     if _tells(run):
         log = run.training

@@ -88,9 +88,7 @@ def inner_updates(case: Case) -> Iterator[Outcome]:
 
 def _inner_updates(log: RunLog) -> Iterator[Outcome]:
     held = 0
-    # A run that failed or diverged ends in the middle of a step.
-    whole = log.steps if log.run.finished else log.steps[:-1]
-    counts = [len(step["updates"]) for step in whole if "updates" in step]
+    counts = [len(step["updates"]) for step in log.whole_steps if "updates" in step]
     planned = log.run.protocol.get("inner_updates")
     if planned is not None and counts and planned not in counts:
         pointer = join(log.run.pointer, "protocol", "inner_updates")
@@ -98,7 +96,11 @@ def _inner_updates(log: RunLog) -> Iterator[Outcome]:
         planned = None
     for place, step in enumerate(log.steps):
         updates = step.get("updates") or ()
-        if planned not in (None, len(updates)) and "updates" in step and place < len(whole):
+        if (
+            planned not in (None, len(updates))
+            and "updates" in step
+            and place < len(log.whole_steps)
+        ):
             pointer = step_pointer(log, place, "updates")
             yield Found(pointer, "another number of updates", str(planned), str(len(updates)))
         for index, update in enumerate(updates):
@@ -138,14 +140,12 @@ def _group_size(log: RunLog) -> Iterator[Outcome]:
         pointer = join(log.run.pointer, "telemetry", "responses_per_group")
         yield Found(pointer, "not the group of the protocol", str(planned), str(size))
     expected = size * log.groups
-    wrong_everywhere = log.steps and all(
-        len(step["rewards"]) != expected for step in log.steps if "rewards" in step
-    )
-    if wrong_everywhere and any("rewards" in step for step in log.steps):
+    sizes = [len(step["rewards"]) for step in log.whole_steps if "rewards" in step]
+    if sizes and expected not in sizes:
         pointer = join(log.run.pointer, "protocol", "group")
         yield Found(pointer, "no step has so many rewards", actual=str(expected))
         return
-    for place, step in enumerate(log.steps):
+    for place, step in enumerate(log.whole_steps):
         for name in ("rewards", "advantages"):
             if name in step and len(step[name]) != expected:
                 pointer, length = step_pointer(log, place, name), str(len(step[name]))

@@ -40,6 +40,11 @@ class RunLog:
         return self.run.training
 
     @cached_property
+    def whole_steps(self) -> list[dict[str, Any]]:
+        """The steps that came to their end: a run that did not finish may break off in its last."""
+        return self.steps if self.run.finished else self.steps[:-1]
+
+    @cached_property
     def full(self) -> bool:
         """Whether every step and response is recorded."""
         return (self.run.telemetry.get("level") or "full") == "full"

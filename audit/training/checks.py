@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from audit.claims import BASE
 from audit.errors import InputError, UsageError
@@ -12,8 +12,19 @@ from audit.schema import schema_faults, unknown_keys
 from audit.training.arms import trust_region
 
 if TYPE_CHECKING:
+    from audit.training.run import Bench
     from audit.training.study_file import Arm, Study, Training
     from audit.training.tasks import Partition
+
+# Why a claim is refused whatever the runs will say.
+_FOREVER = (
+    "not-measured",
+    "unknown-arm",
+    "ambiguous-benchmark",
+    "reserved-name",
+    "no-direction",
+    "incomplete",
+)
 
 
 def check_arms(study: Study, path: str) -> None:
@@ -64,6 +75,10 @@ def check_statements(study: Study, path: str) -> None:
         raise InputError(f"{_key(fault.pointer)}: {fault.message}", path=path)
     for pointer in unknown_keys({**document, "verified": {}}):
         raise InputError(f"{_key(pointer)}: unknown key", path=path)
+    ids = [claim["id"] for claim in study.claims if "id" in claim]
+    for index, name in enumerate(ids):
+        if name in ids[:index]:
+            raise InputError(f"claims: two have the id {name!r}", path=path)
     arms = [*(arm.name for arm in study.arms), "method", BASE]
     needed = ("direction",) if len(study.arms) == 2 else ("direction", "against")
     for index, claim in enumerate(study.claims):
@@ -76,6 +91,61 @@ def check_statements(study: Study, path: str) -> None:
                 raise InputError(
                     f"claims[{index}].{key}: no arm {claim[key]!r}; there are {known}", path=path
                 )
+
+
+def check_claims(bench: Bench, path: str) -> None:
+    """Refuse a claim about a metric, a benchmark or a pair of arms that the study will not have.
+
+    The claims are judged over made-up outcomes in the shape of the study's own: what is refused
+    there for want of something to compare would be after the training too.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the claim.
+    """
+    from audit.analysis import analyse
+    from audit.results import from_document
+
+    if not bench.study.claims:
+        return
+    for index, claim in enumerate(analyse(from_document(_rehearsal(bench))).claims):
+        if claim.slug in _FOREVER:
+            raise InputError(f"claims[{index}]: {claim.reason}", path=path)
+
+
+def _rehearsal(bench: Bench) -> dict[str, Any]:
+    study, samples = bench.study, bench.study.evaluation.samples
+    tasks = [item.id for item in bench.partition.holdout]
+
+    def outcome(seed: int) -> dict[str, Any]:
+        return {
+            "evaluation": {
+                "benchmark": bench.task.benchmark,
+                "split": "validation",
+                "metric": "accuracy",
+                "task_ids": tasks,
+                "correct": [(seed + place) % (samples + 1) for place in range(len(tasks))],
+                "samples": [samples] * len(tasks),
+            },
+        }
+
+    runs = [{"seed": seed, **outcome(seed)} for seed in study.seeds]
+    return {
+        "schema_version": 2,
+        "method": study.method.name,
+        "base_evaluations": [
+            {"run": n, "evaluation": outcome(n)["evaluation"]}
+            for n in range(study.evaluation.base_repeats)
+        ],
+        "seed_results": runs,
+        "controls": {
+            arm.name: {"role": arm.role, "seed_results": runs}
+            for arm in study.arms
+            if arm is not study.method
+        },
+        "claims": [dict(claim) for claim in study.claims],
+    }
 
 
 def _key(pointer: str) -> str:

@@ -7,11 +7,12 @@ import json
 import statistics
 from typing import TYPE_CHECKING, Any
 
+from audit.results import BUDGET_FIELDS
 from audit.training.arms import changed_fields
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
-    from audit.training.study_file import Arm, Study
+    from audit.training.study_file import Arm, Cost, Study
 
 Run = dict[str, Any]
 
@@ -38,6 +39,7 @@ def results_document(
     """
     study = bench.study
     top = study.method
+    runs = {name: [_priced(run, study.cost) for run in made] for name, made in runs.items()}
     document: dict[str, Any] = {
         "schema_version": 2,
         "method": top.name,
@@ -64,7 +66,7 @@ def results_document(
         "base_evaluations": base,
         "seed_results": runs[top.name],
         "controls": {
-            arm.name: _control(arm, runs[arm.name], top, runs[top.name])
+            arm.name: _control(arm, runs[arm.name], runs[top.name])
             for arm in study.arms
             if arm is not top
         },
@@ -117,7 +119,7 @@ def _spread(values: list[float]) -> dict[str, Any] | None:
     return {"mean": statistics.fmean(values), **std, "n": len(values)}
 
 
-def _control(arm: Arm, runs: list[Run], method: Arm, top: list[Run]) -> dict[str, Any]:
+def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
     finished = [r for r in runs if r["status"] == "finished"]
     tokens = "generated_training_tokens_including_rejected_groups"
     by_seed = {r["seed"]: r["sampling"][tokens] for r in top if r["status"] == "finished"}
@@ -135,16 +137,23 @@ def _control(arm: Arm, runs: list[Run], method: Arm, top: list[Run]) -> dict[str
             "generated_tokens_including_rejected_groups": [r["sampling"][tokens] for r in finished],
             **{name: seen[source] for name, source in _SEEN.items() if source in seen},
         },
-        "matched_upper_bound_budget": _budget(arm) == _budget(method),
+        "matched_upper_bound_budget": _budget(runs[0]) == _budget(top[0]),
         "matched_actual_compute": bool(shared)
         and all(r["sampling"][tokens] == by_seed[r["seed"]] for r in shared),
     }
 
 
-def _budget(arm: Arm) -> tuple[int, ...]:
-    """Return what bounds the tokens an arm may generate and train on."""
-    t = arm.training
-    return t.rounds, t.prompts_per_round, t.group_size, t.max_tokens, t.inner_updates
+def _budget(run: Run) -> list[Any]:
+    """Return what bounds the tokens a run may generate and train on."""
+    return [run["protocol"][name] for name in BUDGET_FIELDS]
+
+
+def _priced(run: Run, cost: Cost | None) -> Run:
+    """Return the run with its price: a price that is learned later trains nothing anew."""
+    if cost is None:
+        return run
+    usd = round(run["cost"]["minutes"] / 60 * cost.usd_per_hour, 4)
+    return {**run, "cost": {**run["cost"], "usd": usd}}
 
 
 def to_text(document: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ import queue
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +20,10 @@ from audit.training.progress import Report
 Job = tuple[Any, ...]
 Message = tuple[str, str, int, int]
 
+_GONE = (
+    "a worker was killed (often for memory); finished runs are kept, start again to go on, perhaps "
+    "with fewer workers at a time"
+)
 _SECONDS_BETWEEN_LOOKS = 0.5
 _TOPIC = "audit-progress"
 
@@ -66,11 +70,12 @@ def completed(
                 heard(*message)
             for future in sorted(done, key=list(futures).index):
                 yield futures[future], future.result()
-    except BrokenProcessPool as error:
-        raise UsageError(
-            "a worker process was killed (often for memory); finished runs are kept, start again "
-            "to go on, perhaps with fewer --workers"
-        ) from error
+    except (BrokenProcessPool, CancelledError) as error:
+        raise UsageError(_GONE) from error
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":  # Dask's word for a task that kills its workers
+            raise
+        raise UsageError(_GONE) from error
 
 
 @contextmanager

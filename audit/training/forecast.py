@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from audit.analysis.verdict import FEWEST_TASKS
 from audit.errors import UsageError
 from audit.training.arms import changed_fields
 from audit.training.guards import clip_reachable
@@ -58,13 +59,15 @@ def _schedule(bench: Bench, ledger: Ledger, workers: int) -> Iterator[str]:
     wanted = pieces(bench)
     runs = [p for p in wanted if p.arm is not None]
     kept = {p.name: r for p in wanted if (r := ledger.get(p.name, p.fingerprint)) is not None}
-    finished = [kept[p.name] for p in runs if p.name in kept]
+    ended = [kept[p.name] for p in runs if p.name in kept]
+    finished = [record for record in ended if record["status"] == "finished"]
+    lost = f" ({len(ended) - len(finished)} did not finish)" if len(ended) > len(finished) else ""
     missing = [p for p in wanted if p.name not in kept]
     left = [p for p in missing if p.arm is not None]
     bases = len(missing) - len(left)
     yield (
         f"  {len(bench.study.arms)} arms x {len(bench.study.seeds)} seeds = {len(runs)} runs, "
-        f"{len(finished)} finished already, {len(left)} to do, and {bases} evaluations of the base"
+        f"{len(ended)} ended already{lost}, {len(left)} to do, and {bases} evaluations of the base"
     )
     if not missing:
         return
@@ -74,7 +77,7 @@ def _schedule(bench: Bench, ledger: Ledger, workers: int) -> Iterator[str]:
         run = sum(record["cost"]["minutes"] for record in finished) / len(finished)
         source = f"mean of {len(finished)} finished runs"
     else:
-        source = f"timed on {_PROBE_ROUNDS} rounds and one evaluation of {bench.study.method.name}"
+        source = f"timed on a short run of {bench.study.method.name}"
     total = run * len(left) + evaluation * bases
     dollars = bench.study.cost
     price = f", {total / 60 * dollars.usd_per_hour:.2f} USD" if dollars else ""
@@ -135,6 +138,9 @@ def _smallest_effects(bench: Bench) -> Iterator[str]:
     seeds, tasks = len(study.seeds), len(bench.partition.holdout)
     if seeds < 2:
         yield "  one seed an arm: every claim would be refused"
+        return
+    if tasks < FEWEST_TASKS:
+        yield f"  fewer than {FEWEST_TASKS} holdout tasks: every claim would be refused"
         return
     for sd in _SEED_SDS:
         effect = minimum_detectable_effect(

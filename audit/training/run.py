@@ -223,7 +223,6 @@ class _Run:
         }
 
     def _cost(self, minutes: float) -> dict[str, Any]:
-        price = self.bench.study.cost
         tokens = {}
         if self.recorder is not None:
             tokens = {
@@ -232,7 +231,6 @@ class _Run:
             }
         return {
             "minutes": round(minutes, 4),
-            **({"usd": round(minutes / 60 * price.usd_per_hour, 4)} if price else {}),
             "device": self._device_name(),
             **tokens,
         }

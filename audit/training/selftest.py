@@ -1,4 +1,4 @@
-"""Checks of the trainer against plain TRL, offline, in about a minute on a CPU.
+"""Checks of the trainer against plain TRL, offline, in seconds on a CPU.
 
 Each check trains the tiny addition model, or computes on numbers, and says what it saw.
 """

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from audit.errors import InputError, UsageError
 from audit.training.arms import task_errors, task_of
-from audit.training.checks import check_arms, check_data, check_machine, check_statements
+from audit.training.checks import (
+    check_arms,
+    check_claims,
+    check_data,
+    check_machine,
+    check_statements,
+)
 from audit.training.document import results_document, to_text
 from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, crew_for
@@ -67,7 +73,9 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
         if not is_out_of_memory(error):
             raise
         raise InputError("task: no memory for its base model", path=path) from error
-    return Bench(study, task, partition, cache, checkpoint)
+    bench = Bench(study, task, partition, cache, checkpoint)
+    check_claims(bench, path)
+    return bench
 
 
 def pieces(bench: Bench) -> list[Piece]:
@@ -83,20 +91,27 @@ def pieces(bench: Bench) -> list[Piece]:
         "protocol": partition.protocol,
         "checkpoint": bench.checkpoint,
         "evaluation": {**asdict(study.evaluation), "base_repeats": None},
+        "benchmark": bench.task.benchmark,
         "max_tokens": study.training.max_tokens,
+        "device": study.training.device,
+        "threads": study.training.threads,
     }
     base = [
         Piece(f"base-{n + 1}", fingerprint_of({**shared, "repeat": n}), None, n)
         for n in range(study.evaluation.base_repeats)
     ]
-    recorded = {
-        "telemetry": asdict(study.telemetry),
-        "cost": asdict(study.cost) if study.cost else None,
-    }
+    telemetry = asdict(study.telemetry)
     runs = [
         Piece(
             f"{arm.name}-seed{seed}",
-            fingerprint_of({**shared, **recorded, "arm": asdict(arm), "seed": seed}),
+            fingerprint_of(
+                {
+                    **shared,
+                    "telemetry": telemetry,
+                    "arm": {**asdict(arm), "role": None},
+                    "seed": seed,
+                }
+            ),
             arm,
             seed,
         )

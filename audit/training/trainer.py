@@ -45,7 +45,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
     trust_region : TrustRegion
         Replaces ``epsilon`` and ``epsilon_high`` of the arguments.
     recorder : Recorder
-        Receives every round and update on the main process.
+        Receives every round and update, of all processes.
     advantage : {"trl", "population"}
         TRL's ``(r - mean) / (std_ddof1 + 1e-4)``, or ``(r - mean) / (std_ddof0 + 1e-6)``. With
         ``scale_rewards="none"`` in the arguments it is TRL's ``r - mean``.
@@ -122,7 +122,8 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         -------
         dict
             The blocks ``telemetry``, ``clip_activity``, ``training``, ``sampling`` and
-            ``surface_scan`` of schema_version 2; on the main process those of all processes.
+            ``surface_scan`` of schema_version 2, of the responses of all processes (the scan: of
+            this process's share).
         """
         recorder = self.recorder
         args = self.args
@@ -198,7 +199,9 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
     ) -> int:
         ids, texts = self._responses
         ends = {*self.eos_token_ids, self._tokenizer.pad_token_id}
-        rows = [row.get("row", -1) for row in inputs]
+        # A column of this name tells the place of a prompt in its source; another's is no number.
+        places = (row.get("row") for row in inputs)
+        rows = [place if isinstance(place, int) else -1 for place in places]
         local = torch.tensor(
             [
                 [len(tokens), not tokens or tokens[-1] not in ends, row]

@@ -94,7 +94,7 @@ LOTTERY = [
     "| 9 | -0.001 | [-0.038, +0.036] | flat |",
     "excluded zero in 33% of them",
     "adaptive-clip 2217 of 16000 (14%)",
-    "the clip acted in 1,000 of 1,000 such updates and in 1,000 of 1,000",
+    "a ratio left its bounds in 1,000 of 1,000 such updates and in 1,000 of 1,000",
     "data shuffle seed 0;",
     "10 of 10 seeds start alike in both arms",
 ]
@@ -364,3 +364,23 @@ def test_the_reference_names_every_attribute_a_template_may_use(
                 continue
             assert re.search(rf"\b{field.name}\b", section), (record, field.name)
             assert re.search(rf"^  .*\b{field.name}\b", text, flags=re.MULTILINE)
+
+
+def test_a_page_does_not_call_a_clip_idle_whose_run_counted_it_acting(tmp_path: Path) -> None:
+    """The few audits of a sparse log show no clipping; the run's own count does."""
+    document = json.loads((REPORTS / "addition-adaptive-clip" / "results.json").read_text())
+    for run in document["seed_results"]:
+        for step in run["training"]:
+            for update in step["updates"]:
+                for audit in update.get("response_audits", ()):
+                    audit["clip_fraction"] = audit["gated_clip_fraction"] = 0.0
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(document))
+    text = render(Job((str(path),), "recipe.md.j2")).text
+    assert "never acted" not in text
+    assert "adaptive-clip clipped in 500 of 500" in text
+    for run in document["seed_results"]:
+        run["clip_activity"] |= {"updates_that_clipped": 0, "gated_clipped_tokens": 0}
+    path.write_text(json.dumps(document))
+    text = render(Job((str(path),), "recipe.md.j2")).text
+    assert "adaptive-clip clipped in 0 of the 500 updates that could have shown it" in text

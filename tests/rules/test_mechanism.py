@@ -161,6 +161,12 @@ def test_the_count_over_all_updates_decides_where_the_log_leaves_some_out() -> N
             assert "0 of the 300 updates" in only(document, "MECH001").message
 
 
+def test_a_count_without_its_wholes_leaves_the_audits_to_decide() -> None:
+    partial = {"updates_that_clipped": 0}
+    document = patched(gppo(), {f"/seed_results/{run}/clip_activity": partial for run in range(3)})
+    assert "0 of the 36 response audits" in only(document, "MECH001").message
+
+
 def test_a_count_in_some_runs_only_leaves_the_audits_to_decide() -> None:
     activity = {"updates": 6, "updates_after_the_first": 3, "updates_that_clipped": 3}
     document = patched(gppo(), {COUNTS: activity})

@@ -102,15 +102,6 @@ def test_equal_outcomes_tell_from_thirty_draws_and_off_the_ends_of_the_scale(
     assert bool(places(document, "SEED003")) == found
 
 
-def test_weights_that_no_run_has_moved_are_no_copies() -> None:
-    metrics = {"accuracy": 0.5}
-    for first, found in (("a" * 64, False), ("b" * 64, True)):
-        hashes = {"initial_parameters_sha256": first, "final_parameters_sha256": "a" * 64}
-        runs = [{"seed": seed, **hashes, "method_metrics": metrics} for seed in (1, 2)]
-        document = {"schema_version": 2, "method": "m", "seed_results": runs}
-        assert bool(places(document, "SEED003")) == found
-
-
 def test_a_log_without_measured_figures_tells_nothing() -> None:
     step = {"step": 1, "rewards": [0.0, 1.0]}
     metrics = {"accuracy": 0.5}

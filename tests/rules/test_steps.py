@@ -37,6 +37,13 @@ BROKEN: list[tuple[str, dict[str, Any], list[str], str, set[str]]] = [
         {STEP + "/updates"},
     ),
     ("gppo", {}, [STEP + "/rewards/3"], "STEP004", {STEP + "/rewards"}),
+    (
+        "gppo",
+        {RUN + "/status": "failed"},
+        [STEP + "/rewards/3"],
+        "STEP004",
+        {STEP + "/rewards"},
+    ),
     ("gppo", {}, [STEP + "/advantages/0"], "STEP004", {STEP + "/advantages"}),
     ("gppo", {RUN + "/protocol/group": 5}, [], "STEP004", {RUN + "/protocol/group"}),
     (
@@ -82,6 +89,7 @@ SILENT: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("full", {}, [STEP + "/updates/0/response_audits/3"], "STEP005"),
     # a run that failed may end in the middle of a step
     ("gppo", {RUN + "/status": "failed"}, [RUN + "/training/2/updates/1"], "STEP003"),
+    ("gppo", {RUN + "/status": "failed"}, [RUN + "/training/2/rewards/3"], "STEP004"),
 ]
 
 BASES = {"gppo": gppo, "full": full}

@@ -17,9 +17,9 @@ def test_a_dry_run_trains_nothing_that_is_kept(
     study = study_path()
     assert audit_train(str(study), "-o", str(output), "--dry-run", "--workers", "2") == 0
     said = capsys.readouterr().out
-    assert "2 arms x 2 seeds = 4 runs, 0 finished already, 4 to do" in said
+    assert "2 arms x 2 seeds = 4 runs, 0 ended already, 4 to do" in said
     assert "arms differ in: clip, epsilon_high, epsilon_high_max" in said
-    assert "s a run (timed on 3 rounds and one evaluation of adaptive-clip)" in said
+    assert "s a run (timed on a short run of adaptive-clip)" in said
     assert "4 to do, and 3 evaluations of the base" in said
     assert "with 2 workers" in said
     assert "the clip can be reached" in said
@@ -146,3 +146,30 @@ def test_a_duration_is_shown_in_the_unit_a_person_would_use(minutes: float, show
     from audit.training.forecast import _duration
 
     assert _duration(minutes) == shown
+
+
+def test_a_dry_run_names_what_did_not_finish(
+    study_path: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = str(
+        study_path(
+            ("learning_rate = 1e-3", "learning_rate = 1e30\nmax_grad_norm = 0.0"),
+            ("seeds = [1, 2]", "seeds = [1]"),
+        )
+    )
+    output = str(tmp_path / "results.json")
+    assert audit_train(study, "-o", output) == 1
+    capsys.readouterr()
+    assert audit_train(study, "-o", output, "--dry-run") == 0
+    assert "2 ended already (2 did not finish), 0 to do" in capsys.readouterr().out
+
+
+def test_a_dry_run_promises_no_effect_on_tasks_too_few_for_any_claim(
+    study_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        audit_train(str(study_path(("holdout_tasks = 20", "holdout_tasks = 7"))), "--dry-run") == 0
+    )
+    said = capsys.readouterr().out
+    assert "fewer than 8 holdout tasks: every claim would be refused" in said
+    assert "80% power" not in said

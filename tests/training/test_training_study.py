@@ -425,3 +425,92 @@ def test_gsm8k_trains_on_chat_prompts(tmp_path: Path, monkeypatch: pytest.Monkey
     (other,) = document["controls"]["fixed-clip"]["seed_results"]
     assert run["initial_parameters_sha256"] == other["initial_parameters_sha256"]
     assert str(tmp_path) not in json.dumps(document)
+
+
+def test_a_budget_that_differs_by_accumulation_alone_is_not_called_equal(
+    study_path: Any, tmp_path: Path
+) -> None:
+    """One pass in two updates or in one over two rounds: the protocols count other steps."""
+    one_pass = "iterations = 1\nallow_unreachable_clip = true"
+    own = "[arms.fixed-clip.training]\naccumulation = 2\n[arms.fixed-clip]"
+    study = study_path(
+        ("rounds = 3", f"rounds = 4\n{one_pass}"),
+        ("[arms.fixed-clip]", own),
+        ("seeds = [1, 2]", "seeds = [1]"),
+    )
+    assert audit_train(str(study), "-o", str(tmp_path / "results.json")) == 0
+    document = json.loads((tmp_path / "results.json").read_text())
+    assert document["controls"]["fixed-clip"]["matched_upper_bound_budget"] is False
+    report = verified(document, tmp_path)
+    assert not [f for f in report.findings if f.severity.label == "error"]
+
+
+CLAIMED = '[[claims]]\nmetric = "accuracy"\narm = "adaptive-clip"\nagainst = "fixed-clip"\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("", "", None),
+        ('"accuracy"', '"pass@2"', None),
+        ('"accuracy"', '"pass@3"', r"claims\[0\]: .* pass@3 needs 3 answers a task, a task has 2"),
+        ("[[", '[[claims]]\ndirection = "loss"\nid = "b"\n[[', None),
+        ('"accuracy"', '"acuracy"', r"claims\[0\]: no run has acuracy"),
+        ("[[claims]]\n", '[[claims]]\nbenchmark = "nope"\n', r"claims\[0\]: no run has accuracy"),
+        ('"fixed-clip"', '"adaptive-clip"', r"claims\[0\]: adaptive-clip is compared with itself"),
+        ('"adaptive-clip"', '"base"', r"claims\[0\]: "),
+        (
+            "[[claims]]",
+            '[[claims]]\ndirection = "loss"\nid = "main"\n[[claims]]',
+            "claims: two have the id 'main'",
+        ),
+    ],
+)
+def test_a_claim_that_the_study_could_never_carry_is_refused_before_it_trains(
+    old: str, new: str, message: str | None, study_path: Any, tmp_path: Path
+) -> None:
+    claim = f'{CLAIMED}id = "main"\ndirection = "gain"\n'
+    study = study_path(("seeds = [1, 2]", "seeds = [1, 2]\n"))
+    text = study.read_text()
+    study.write_text(text + claim.replace(old, new, 1))
+    if message is None:
+        assert prepare(read_study(study), str(study), Ledger(tmp_path / "x")).study.claims
+    else:
+        with pytest.raises(InputError, match=rf"study\.toml: {message}"):
+            prepare(read_study(study), str(study), Ledger(tmp_path / "x"))
+
+
+def test_what_a_finished_piece_depends_on_is_in_its_fingerprint(
+    study_path: Any, tmp_path: Path
+) -> None:
+    from dataclasses import replace
+
+    from audit.training.study import pieces
+
+    study = study_path()
+    bench = prepare(read_study(study), str(study), Ledger(tmp_path / "x"))
+
+    def changed(edited: Any) -> set[str]:
+        before = {p.name: p.fingerprint for p in pieces(bench)}
+        return {p.name for p in pieces(edited) if before[p.name] != p.fingerprint}
+
+    everything = {p.name for p in pieces(bench)}
+    on_gpu = replace(bench.study, training=replace(bench.study.training, device="auto"))
+    assert changed(replace(bench, study=on_gpu)) == everything
+    renamed = replace(bench, task=replace(bench.task, limit=21))  # type: ignore[type-var]
+    assert changed(renamed) == everything
+    # A price or a role that is settled later trains nothing anew.
+    priced = study_path(
+        ("[task]", "[cost]\nusd_per_hour = 2.0\n[task]"), ('role = "control"', 'role = "ablation"')
+    )
+    assert changed(prepare(read_study(priced), str(priced), Ledger(tmp_path / "x"))) == set()
+
+
+def test_the_price_is_of_the_minutes(study_path: Any, tmp_path: Path) -> None:
+    study, output = study_path(("seeds = [1, 2]", "seeds = [1]")), tmp_path / "results.json"
+    assert audit_train(str(study), "-o", str(output)) == 0
+    assert "usd" not in json.loads(output.read_text())["seed_results"][0]["cost"]
+    study_path(("seeds = [1, 2]", "seeds = [1]"), ("[task]", "[cost]\nusd_per_hour = 90.0\n[task]"))
+    assert audit_train(str(study), "-o", str(output)) == 0
+    cost = json.loads(output.read_text())["seed_results"][0]["cost"]
+    assert cost["usd"] == pytest.approx(cost["minutes"] * 1.5, abs=1e-4)

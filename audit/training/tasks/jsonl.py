@@ -182,7 +182,7 @@ class Jsonl:
             scorer(item.answer, item.answer)
         except WrongVerdict as error:
             raise UsageError(f"reward: {error}") from error
-        except Exception:  # it may well refuse a bare answer as a response
+        except (Exception, SystemExit):  # it may well refuse a bare answer as a response
             return
 
     def _asked(
