@@ -14,7 +14,21 @@ from audit.cli import train
 
 ROOT = Path(__file__).resolve().parents[2]
 
-STUDY = """\
+ARMS = """\
+[arms.adaptive-clip]
+role = "method"
+clip = "adaptive"
+epsilon_low = 0.2
+epsilon_high_max = 0.28
+[arms.fixed-clip]
+role = "control"
+clip = "fixed"
+epsilon_low = 0.2
+epsilon_high = 0.01
+"""
+
+STUDY = (
+    """\
 seeds = [1, 2]
 [task]
 name = "addition"
@@ -30,17 +44,9 @@ learning_rate = 1e-3
 samples = 2
 [telemetry]
 level = "full"
-[arms.adaptive-clip]
-role = "method"
-clip = "adaptive"
-epsilon_low = 0.2
-epsilon_high_max = 0.28
-[arms.fixed-clip]
-role = "control"
-clip = "fixed"
-epsilon_low = 0.2
-epsilon_high = 0.01
 """
+    + ARMS
+)
 
 DRIVER = """\
 import argparse, sys

@@ -23,9 +23,10 @@ from audit.training.reward_program import reward_program
 from audit.training.rewards import Score
 from audit.training.study import pieces, prepare
 from audit.training.study_file import TaskSettings, read_study
-from training.studies import ROOT, audit_train, save_character_model, verified, without_times
+from training.studies import ARMS, ROOT, audit_train, save_character_model, verified, without_times
 
-STUDY = """\
+STUDY = (
+    """\
 seeds = [1]
 [task]
 name = "jsonl"
@@ -49,17 +50,9 @@ samples = 2
 base_repeats = 3
 [telemetry]
 level = "full"
-[arms.adaptive-clip]
-role = "method"
-clip = "adaptive"
-epsilon_low = 0.2
-epsilon_high_max = 0.28
-[arms.fixed-clip]
-role = "control"
-clip = "fixed"
-epsilon_low = 0.2
-epsilon_high = 0.01
 """
+    + ARMS
+)
 
 # A random model of characters wins this about every other time.
 REWARD = """\

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from typing import Any
 import pytest
 
 from audit.errors import UsageError
-from audit.training.executors import completed, crew_for
+from audit.training.executors import Crew, completed, crew_for
 from audit.training.ledger import Ledger
 from audit.training.progress import Bars, Report
 from audit.training.study import pieces, prepare, run_study
@@ -217,7 +220,7 @@ def test_no_scheduler_at_the_address_is_one_clear_line(study_path: Any, tmp_path
 
 FOREVER = """\
 import signal, time
-from audit.training.executors import completed, crew_for
+from audit.training.executors import Crew, completed, crew_for
 
 def job(number, report):
     print("under way", flush=True)
@@ -258,3 +261,28 @@ def test_a_worker_with_another_base_stops_the_study_and_spoils_no_run(
     other = replace(bench, checkpoint={**bench.checkpoint, "parameters_sha256": "0" * 64})
     with pytest.raises(UsageError, match=r"has parameters .*, that of the study 000000000000: let"):
         run(other, bench.study.arms[0], 1)
+
+
+class KilledWorker(Exception):  # noqa: N818 - Dask's name for it
+    """As Dask raises it for a task that took its workers down."""
+
+
+@pytest.mark.parametrize("error", [KilledWorker("run"), concurrent.futures.CancelledError()])
+def test_workers_that_are_gone_are_one_clear_line(error: BaseException) -> None:
+    def job(number: int, report: Report) -> None:
+        raise error
+
+    with ThreadPoolExecutor(1) as executor:
+        crew = Crew(executor, lambda *_: None, queue.SimpleQueue())
+        with pytest.raises(UsageError, match=r"a worker was killed .*; finished runs are kept"):
+            list(completed([(1,)], job, crew, lambda *_: None))
+
+
+def test_another_error_of_a_job_is_not_called_a_killed_worker() -> None:
+    def job(number: int, report: Report) -> None:
+        raise ValueError(f"job {number}")
+
+    with ThreadPoolExecutor(1) as executor:
+        crew = Crew(executor, lambda *_: None, queue.SimpleQueue())
+        with pytest.raises(ValueError, match="job 1"):
+            list(completed([(1,)], job, crew, lambda *_: None))
