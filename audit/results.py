@@ -6,7 +6,7 @@ only (see :mod:`audit.sound`), so they need not distrust a type.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -427,3 +427,9 @@ def _row(arm: Arm, run: Run) -> dict[str, Any]:
         if name not in row and isinstance(value, int | float) and not isinstance(value, bool):
             row[f"metric.{name}"] = value
     return row
+
+
+def spent_ratio(ours: Sequence[int], theirs: Sequence[int]) -> float:
+    """Return how much more one arm spent a run than the other, at least 1."""
+    first, second = sorted((sum(ours) / len(ours), sum(theirs) / len(theirs)))
+    return second / first if first else (1.0 if second == 0 else float("inf"))

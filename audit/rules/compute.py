@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from audit.finding import Severity
 from audit.pointer import join
-from audit.results import BUDGET_FIELDS, Arm, Run
+from audit.results import BUDGET_FIELDS, Arm, Run, spent_ratio
 from audit.rules.comparison import GENERATED, opponents, training_tokens
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 MATCHED_SHARE = 0.1
-"""Tokens further apart than this, relative to the smaller, are unmatched."""
+"""Tokens a run further apart than this, relative to the smaller, are unmatched."""
 
 
 def _spent(arm: Arm) -> list[int] | None:
@@ -19,12 +19,6 @@ def _spent(arm: Arm) -> list[int] | None:
     tokens = [training_tokens(run) for run in arm.finished]
     known = [count for count in tokens if count is not None]
     return known if known and len(known) == len(tokens) else None
-
-
-def _ratio(ours: list[int], theirs: list[int]) -> float:
-    """Return how much more one arm spent a run, at least 1."""
-    first, second = sorted((sum(ours) / len(ours), sum(theirs) / len(theirs)))
-    return second / first if first else (1.0 if second == 0 else float("inf"))
 
 
 def unmatched_compute(case: Case) -> Iterator[Outcome]:
@@ -45,13 +39,13 @@ def unmatched_compute(case: Case) -> Iterator[Outcome]:
         theirs = _spent(arm)
         if ours is None or theirs is None:
             yield Skipped("the training tokens of both arms are not recorded", arm.pointer)
-        elif _ratio(ours, theirs) > 1 + MATCHED_SHARE:
+        elif spent_ratio(ours, theirs) > 1 + MATCHED_SHARE:
             name = case.results.arms[0].name
             message = (
                 f"{name} generated {sum(ours):,} training tokens in {len(ours)} runs, "
                 f"{arm.name} {sum(theirs):,} in {len(theirs)}"
             )
-            actual = f"a factor of {_ratio(ours, theirs):.2f} a run"
+            actual = f"a factor of {spent_ratio(ours, theirs):.2f} a run"
             yield Found(arm.pointer, message, f"within {MATCHED_SHARE:.0%}", actual)
         else:
             yield Held()
@@ -78,7 +72,7 @@ def matched_compute_flag(case: Case) -> Iterator[Outcome]:
         if flag is None or ours is None or theirs is None:
             continue
         compared = True
-        ratio = _ratio(ours, theirs)
+        ratio = spent_ratio(ours, theirs)
         if (flag and ratio > 1 + MATCHED_SHARE) or (not flag and ratio == 1):
             message = f"the arms generated {sum(ours):,} and {sum(theirs):,} training tokens"
             pointer = join(arm.pointer, "matched_actual_compute")

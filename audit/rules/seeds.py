@@ -60,7 +60,9 @@ def _evidence(run: Run) -> list[_Evidence]:
     found = []
     parameters = run.document.get("final_parameters_sha256")
     if parameters is not None:
-        found.append(_Evidence("the same final parameters", parameters, None))
+        unmoved = parameters == run.document.get("initial_parameters_sha256")
+        what = "the same final parameters" + ", those it began with," * unmoved
+        found.append(_Evidence(what, parameters, None))
     if _tells(run):
         log = run.training
         found.append(_Evidence("the same training telemetry", repr(log[0]), log))
@@ -89,12 +91,17 @@ def _content(evaluation: Evaluation) -> tuple[object, ...]:
 def _outcomes(run: Run) -> list[Evaluation]:
     """Return the evaluations of a run, if together they could tell two runs apart."""
     evaluations = [e for e in run.evaluations if e.per_task]
-    draws = sum(
-        sum(e.samples) if e.samples is not None else len(e.scores or []) for e in evaluations
-    )
-    if draws < _FEWEST_DRAWS:
+    if sum(map(_draws, evaluations)) < _FEWEST_DRAWS:
         return []
     return evaluations if any(0 < (e.mean or 0) < 1 for e in evaluations) else []
+
+
+def _draws(evaluation: Evaluation) -> int:
+    """Count the answers that chance had a part in; greedy decoding repeats one answer a task."""
+    samples = evaluation.samples
+    if samples is None:
+        return len(evaluation.scores or [])
+    return len(samples) if evaluation.condition.get("temperature") == 0 else sum(samples)
 
 
 class _Seen:

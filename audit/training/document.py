@@ -7,7 +7,7 @@ import json
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from audit.results import BUDGET_FIELDS
+from audit.results import BUDGET_FIELDS, spent_ratio
 from audit.training.arms import changed_fields
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ def _spread(values: list[float]) -> dict[str, Any] | None:
 def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
     finished = [r for r in runs if r["status"] == "finished"]
     tokens = "generated_training_tokens_including_rejected_groups"
-    by_seed = {r["seed"]: r["sampling"][tokens] for r in top if r["status"] == "finished"}
-    shared = [r for r in finished if r["seed"] in by_seed]
+    ours = [r["sampling"][tokens] for r in top if r["status"] == "finished"]
+    theirs = [r["sampling"][tokens] for r in finished]
     seen = runs[0]["protocol"]  # the arm's runs have one protocol
     return {
         "role": arm.role,
@@ -134,12 +134,11 @@ def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
             "actual_gradient_steps": [r["clip_activity"]["updates"] for r in finished],
             # Groups without variance stay in the batch, so none is rejected.
             "rejected_zero_advantage_groups": [0 for _ in finished],
-            "generated_tokens_including_rejected_groups": [r["sampling"][tokens] for r in finished],
+            "generated_tokens_including_rejected_groups": theirs,
             **{name: seen[source] for name, source in _SEEN.items() if source in seen},
         },
         "matched_upper_bound_budget": _budget(runs[0]) == _budget(top[0]),
-        "matched_actual_compute": bool(shared)
-        and all(r["sampling"][tokens] == by_seed[r["seed"]] for r in shared),
+        "matched_actual_compute": bool(ours and theirs) and spent_ratio(ours, theirs) == 1,
     }
 
 

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from cases import full, gppo, outcomes, patched, places, reasons
 
+from audit.analysis import analyse
 from audit.finding import Severity
+from audit.results import from_document
 from audit.rules import Found
 
 BASES = {"gppo": gppo, "full": full}
@@ -100,6 +102,34 @@ def test_equal_outcomes_tell_from_thirty_draws_and_off_the_ends_of_the_scale(
     runs = [{"seed": seed, "evaluation": evaluation} for seed in (1, 2)]
     document = {"schema_version": 2, "method": "m", "seed_results": runs}
     assert bool(places(document, "SEED003")) == found
+
+
+@pytest.mark.parametrize(
+    ("tasks", "temperature", "found"), [(10, 0, False), (10, 1, True), (30, 0, True)]
+)
+def test_samples_of_greedy_decoding_are_one_answer(
+    tasks: int, temperature: float, found: bool
+) -> None:
+    evaluation = {
+        "benchmark": "b",
+        "task_ids": [f"t{n}" for n in range(tasks)],
+        "correct": [4 * (n % 2) for n in range(tasks)],
+        "samples": [4] * tasks,
+        "condition": {"temperature": temperature},
+    }
+    runs = [{"seed": seed, "evaluation": evaluation} for seed in (1, 2)]
+    others = [
+        {
+            "seed": seed,
+            "evaluation": {**evaluation, "correct": [4 * (n % seed == 0) for n in range(tasks)]},
+        }
+        for seed in (3, 5)
+    ]
+    control = {"c": {"role": "control", "seed_results": others}}
+    document = {"schema_version": 2, "method": "m", "seed_results": runs, "controls": control}
+    assert bool(places(document, "SEED003")) == found
+    (verdict,) = (c.verdict.text for c in analyse(from_document(document)).comparisons if c)
+    assert ("identical-runs" in verdict) == found
 
 
 def test_a_log_without_measured_figures_tells_nothing() -> None:

@@ -514,3 +514,27 @@ def test_the_price_is_of_the_minutes(study_path: Any, tmp_path: Path) -> None:
     assert audit_train(str(study), "-o", str(output)) == 0
     cost = json.loads(output.read_text())["seed_results"][0]["cost"]
     assert cost["usd"] == pytest.approx(cost["minutes"] * 1.5, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "flag"), [((5, 7), (7, 5), True), ((5, 7), (5, 8), False), ((), (5,), False)]
+)
+def test_compute_is_called_equal_where_the_arms_spent_the_same_in_all(
+    ours: tuple[int, ...], theirs: tuple[int, ...], flag: bool, reference: Any, study_path: Any
+) -> None:
+    from copy import deepcopy
+
+    from audit.training.document import _control
+
+    def spent(runs: Any, tokens: tuple[int, ...]) -> list[Any]:
+        made = deepcopy([*runs][: max(1, len(tokens))])
+        for run, count in zip(made, tokens, strict=False):
+            run["sampling"]["generated_training_tokens_including_rejected_groups"] = count
+        if not tokens:
+            made[0]["status"] = "failed"
+        return made
+
+    arm = read_study(study_path()).arms[1]
+    top = spent(reference["seed_results"], ours)
+    control = spent(reference["controls"]["fixed-clip"]["seed_results"], theirs)
+    assert _control(arm, control, top)["matched_actual_compute"] is flag
