@@ -117,14 +117,14 @@ def test_samples_of_greedy_decoding_are_one_answer(
         "samples": [4] * tasks,
         "condition": {"temperature": temperature},
     }
-    runs = [{"seed": seed, "evaluation": evaluation} for seed in (1, 2)]
-    others = [
+    third, *others = (
         {
-            "seed": seed,
-            "evaluation": {**evaluation, "correct": [4 * (n % seed == 0) for n in range(tasks)]},
+            "seed": k,
+            "evaluation": {**evaluation, "correct": [4 * (n % k == 0) for n in range(tasks)]},
         }
-        for seed in (3, 5)
-    ]
+        for k in (7, 3, 5)
+    )
+    runs = [*({"seed": seed, "evaluation": evaluation} for seed in (1, 2)), third]
     control = {"c": {"role": "control", "seed_results": others}}
     document = {"schema_version": 2, "method": "m", "seed_results": runs, "controls": control}
     assert bool(places(document, "SEED003")) == found
