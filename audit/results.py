@@ -73,6 +73,11 @@ class Evaluation:
         return self.document.get("condition") or {}
 
     @property
+    def greedy(self) -> bool:
+        """Whether decoding is declared greedy, so that the samples of a task repeat one answer."""
+        return self.condition.get("temperature") == 0
+
+    @property
     def per_task(self) -> bool:
         """Whether outcomes per task were recorded."""
         return (self.counts is not None and self.samples is not None) or self.scores is not None

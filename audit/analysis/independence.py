@@ -125,16 +125,10 @@ def _tally(run: MeasuredRun) -> Hashable:
     found = run.outcomes
     if found is None or not any(found.counts) or found.counts == found.samples:
         return None
-    drawn = 1 if _greedy(run) else min(k for k in found.samples if k)
+    drawn = 1 if found.greedy else min(k for k in found.samples if k)
     if len(found.counts) * (found.independent or drawn) < _ENOUGH_ANSWERS:
         return None
     return tuple(sorted(zip(found.counts, found.samples, strict=True)))
-
-
-def _greedy(run: MeasuredRun) -> bool:
-    """Whether decoding repeats one answer to a task, so that its samples tell no more than one."""
-    evaluations = run.run.evaluations if run.run is not None else ()
-    return bool(evaluations) and all(e.condition.get("temperature") == 0 for e in evaluations)
 
 
 def _same_outcomes(one: MeasuredRun, other: MeasuredRun) -> bool:

@@ -142,7 +142,7 @@ def _described(
         errored=None if errored is None else whole(errored),
         clusters=None if clusters is None else [str(cluster) for cluster in clusters],
         independent=independent,
-        greedy=evaluation.condition.get("temperature") == 0,
+        greedy=evaluation.greedy,
         lengths=evaluation.document.get("mean_tokens"),
     )
 

@@ -101,7 +101,7 @@ def _draws(evaluation: Evaluation) -> int:
     samples = evaluation.samples
     if samples is None:
         return len(evaluation.scores or [])
-    return len(samples) if evaluation.condition.get("temperature") == 0 else sum(samples)
+    return len(samples) if evaluation.greedy else sum(samples)
 
 
 class _Seen:

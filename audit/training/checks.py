@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
 from audit.claims import BASE
@@ -10,6 +9,7 @@ from audit.errors import InputError, UsageError
 from audit.pointer import parts
 from audit.schema import schema_faults, unknown_keys
 from audit.training.arms import trust_region
+from audit.training.study_file import did_you_mean
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
@@ -118,25 +118,22 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     study, samples = bench.study, bench.study.evaluation.samples
     tasks = [item.id for item in bench.partition.holdout]
 
-    def outcome(seed: int) -> dict[str, Any]:
+    def evaluation(seed: int) -> dict[str, Any]:
         return {
-            "evaluation": {
-                "benchmark": bench.task.benchmark,
-                "split": "validation",
-                "metric": "accuracy",
-                "task_ids": tasks,
-                "correct": [(seed + place) % (samples + 1) for place in range(len(tasks))],
-                "samples": [samples] * len(tasks),
-            },
+            "benchmark": bench.task.benchmark,
+            "split": "validation",
+            "metric": "accuracy",
+            "task_ids": tasks,
+            "correct": [(seed + place) % (samples + 1) for place in range(len(tasks))],
+            "samples": [samples] * len(tasks),
         }
 
-    runs = [{"seed": seed, **outcome(seed)} for seed in study.seeds]
+    runs = [{"seed": seed, "evaluation": evaluation(seed)} for seed in study.seeds]
     return {
         "schema_version": 2,
         "method": study.method.name,
         "base_evaluations": [
-            {"run": n, "evaluation": outcome(n)["evaluation"]}
-            for n in range(study.evaluation.base_repeats)
+            {"run": n, "evaluation": evaluation(n)} for n in range(study.evaluation.base_repeats)
         ],
         "seed_results": runs,
         "controls": {
@@ -221,8 +218,7 @@ def _check_vllm(training: Training, where: str, path: str) -> None:
     }
     for name in training.vllm:
         if name not in known:
-            near = difflib.get_close_matches(name, sorted(known), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, sorted(known))
             raise InputError(f"{where}.vllm.{name}: TRL has no option vllm_{name}{hint}", path=path)
     if find_spec("vllm") is None:
         raise InputError(f"{where}.use_vllm: vLLM is not installed: pip install vllm", path=path)

@@ -81,7 +81,8 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
 def pieces(bench: Bench) -> list[Piece]:
     """Everything the study consists of: base evaluations first, then runs, seed by seed."""
     study, partition = bench.study, bench.partition
-    shared = {
+    # All prompts are in it, so it is hashed once and not again for each piece.
+    settings = {
         "packages": package_versions(),
         "world_size": world_size(),
         "dataset": partition.dataset,
@@ -96,8 +97,9 @@ def pieces(bench: Bench) -> list[Piece]:
         "device": study.training.device,
         "threads": study.training.threads,
     }
+    shared = fingerprint_of(settings)
     base = [
-        Piece(f"base-{n + 1}", fingerprint_of({**shared, "repeat": n}), None, n)
+        Piece(f"base-{n + 1}", fingerprint_of({"shared": shared, "repeat": n}), None, n)
         for n in range(study.evaluation.base_repeats)
     ]
     telemetry = asdict(study.telemetry)
@@ -106,7 +108,7 @@ def pieces(bench: Bench) -> list[Piece]:
             f"{arm.name}-seed{seed}",
             fingerprint_of(
                 {
-                    **shared,
+                    "shared": shared,
                     "telemetry": telemetry,
                     "arm": {**asdict(arm), "role": None},
                     "seed": seed,

@@ -9,7 +9,7 @@ import math
 import re
 import reprlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import UnionType
@@ -213,6 +213,12 @@ def read_record(kind: type[Any], table: Any, where: str, path: str) -> Any:
     return _Reader(path).record(kind, table, where)
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the known name that is nearest, to end a message with; empty for none."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 class _Reader:
     """Turns tables into records; every complaint names the file and the key."""
 
@@ -289,8 +295,7 @@ class _Reader:
     def _known(self, table: dict[str, Any], names: Any, where: str) -> None:
         for key in table:
             if key not in names:
-                near = difflib.get_close_matches(key, names, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+                hint = did_you_mean(key, names)
                 self.fail(f"{where}.{key[:_SHOWN]}".lstrip("."), f"unknown key{hint}")
 
     def _typed(self, value: Any, hint: Any, where: str) -> Any:
