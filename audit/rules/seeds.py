@@ -60,9 +60,7 @@ def _evidence(run: Run) -> list[_Evidence]:
     found = []
     parameters = run.document.get("final_parameters_sha256")
     if parameters is not None:
-        unmoved = parameters == run.document.get("initial_parameters_sha256")
-        what = "the same final parameters" + ", those it began with," * unmoved
-        found.append(_Evidence(what, parameters, None))
+        found.append(_Evidence("the same final parameters", parameters, None))
     if _tells(run):
         log = run.training
         found.append(_Evidence("the same training telemetry", repr(log[0]), log))

@@ -132,6 +132,21 @@ def test_samples_of_greedy_decoding_are_one_answer(
     assert ("identical-runs" in verdict) == found
 
 
+def test_a_copy_is_found_whatever_it_says_it_began_with() -> None:
+    metrics = {"accuracy": 0.5}
+    runs = [
+        {
+            "seed": seed,
+            "initial_parameters_sha256": first * 64,
+            "final_parameters_sha256": "a" * 64,
+            "method_metrics": metrics,
+        }
+        for seed, first in ((1, "b"), (2, "a"))
+    ]
+    document = {"schema_version": 2, "method": "m", "seed_results": runs}
+    assert places(document, "SEED003") == {"/seed_results/1"}
+
+
 def test_a_log_without_measured_figures_tells_nothing() -> None:
     step = {"step": 1, "rewards": [0.0, 1.0]}
     metrics = {"accuracy": 0.5}
