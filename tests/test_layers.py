@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("rules*",),
     ("training*",),
     ("analysis*",),
+    ("facts*",),
     ("claims", "partition"),
     ("results",),
     ("importers*", "sound"),

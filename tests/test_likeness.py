@@ -7,7 +7,7 @@ import pytest
 
 from audit.report import verify
 from audit.results import Evaluation, from_document
-from audit.rules.likeness import copied_answers
+from audit.facts.likeness import copied_answers
 
 TASKS = 120
 
