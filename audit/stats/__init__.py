@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from audit.stats.base import base_delta
     from audit.stats.bootstrap import exact_bootstrap, exact_bootstrap_counts
-    from audit.stats.copies import PairAgreement, RunPair, pair_agreement, pair_agreements
     from audit.stats.delta import seed_delta
+    from audit.stats.draws import PairAgreement, RunPair, pair_agreement, pair_agreements
     from audit.stats.floor import bernoulli_bound, floor_from_run_std, noise_floor, run_level_f_test
     from audit.stats.multiple import holm
     from audit.stats.paired import one_seed_interval, paired_t, seed_correlation
@@ -65,12 +65,12 @@ _HOME = {
     "HolmResult": "records",
     "IntervalEstimate": "records",
     "NoiseFloor": "records",
-    "PairAgreement": "copies",
+    "PairAgreement": "draws",
     "PairDistance": "relatedness",
     "PairedT": "records",
     "Proportion": "records",
     "Replication": "records",
-    "RunPair": "copies",
+    "RunPair": "draws",
     "ScoreArm": "records",
     "ScoreDelta": "records",
     "SeedDelta": "records",
@@ -87,8 +87,8 @@ _HOME = {
     "minimum_detectable_effect": "planning",
     "noise_floor": "floor",
     "one_seed_interval": "paired",
-    "pair_agreement": "copies",
-    "pair_agreements": "copies",
+    "pair_agreement": "draws",
+    "pair_agreements": "draws",
     "pair_distance": "relatedness",
     "paired_t": "paired",
     "pass_at_k": "rates",

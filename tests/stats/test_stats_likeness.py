@@ -23,7 +23,7 @@ from audit.stats import (
     pair_agreements,
     pair_distance,
 )
-from audit.stats.copies import inside_needed
+from audit.stats.draws import inside_needed
 
 
 def cell(most: int) -> st.SearchStrategy[tuple[int, int]]:
