@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from audit.stats.base import base_delta
     from audit.stats.best_checkpoint import CrossFittedBest, cross_fitted_best, task_half
     from audit.stats.bootstrap import exact_bootstrap, exact_bootstrap_counts
-    from audit.stats.checkpoint_designs import (
+    from audit.stats.checkpoint_rows import (
         CheckpointDesign,
         checkpoint_designs,
         pooled_components,
@@ -92,7 +92,7 @@ _HOME = {
     "BaseDelta": "records",
     "BootstrapDistribution": "resampling",
     "Chances": "sequential_power",
-    "CheckpointDesign": "checkpoint_designs",
+    "CheckpointDesign": "checkpoint_rows",
     "Components": "records",
     "CrossFittedBest": "best_checkpoint",
     "DistanceRatio": "relatedness",
@@ -125,7 +125,7 @@ _HOME = {
     "base_delta": "base",
     "bernoulli_bound": "floor",
     "cheapest_checkpoints": "trajectory",
-    "checkpoint_designs": "checkpoint_designs",
+    "checkpoint_designs": "checkpoint_rows",
     "critical_correlation": "shared",
     "cross_fitted_best": "best_checkpoint",
     "designs_to_see": "designs",
@@ -152,7 +152,7 @@ _HOME = {
     "pass_at_k_counts": "rates",
     "plan_needed": "designs",
     "pool_checkpoints": "checkpoint_tables",
-    "pooled_components": "checkpoint_designs",
+    "pooled_components": "checkpoint_rows",
     "pooled_score_spread": "spread",
     "pooled_seed_spread": "spread",
     "power": "planning",
