@@ -8,13 +8,27 @@ asks the readers, joins the pieces to runs, and finds arms and seeds.
 from __future__ import annotations
 
 from audit.errors import UsageError
-from audit.importers.readers import verl_log
+from audit.importers.readers import (
+    hydra,
+    run_settings,
+    verifiers_legacy,
+    verifiers_traces,
+    verl_dump,
+    verl_log,
+)
 from audit.importers.readers.reader import Reader
 
 # The order is that of `audit import --formats`; which reader takes a file is told by certainty.
 READERS: tuple[Reader, ...] = (
+    hydra.HYDRA,
+    verl_dump.DUMPS,
     verl_log.CONSOLE,
     verl_log.FILE,
+    verifiers_legacy.LEGACY,
+    verifiers_traces.TRACES,
+    run_settings.PRIME,
+    run_settings.TINKER,
+    run_settings.LOG,
 )
 
 
