@@ -96,11 +96,14 @@ def _evaluations(run: Joined, said: Said, notes: dict[str, None]) -> list[Evalua
             continue
         kept[key] = _better(kept[key], (evaluation, piece), run, notes)
     rows = {(e.benchmark, e.metric) for e, _ in kept.values() if e.tally is not None}
+    # Logs may spell a benchmark without its slashes, and call its mean reward a score.
+    spelt = {str(benchmark).replace("/", "_") for benchmark, _ in rows}
     return _of_metric(
         [
             e
             for e, _ in kept.values()
-            if e.tally is not None or e.step == 0 or (e.benchmark, e.metric) not in rows
+            if e.tally is not None
+            or ((e.benchmark, e.metric) not in rows and e.benchmark not in spelt)
         ],
         said,
     )
