@@ -11,6 +11,7 @@ from audit.pointer import join
 from audit.results import Results
 from audit.rules.agreement import Stated, agreement, block_agreement, owners
 from audit.rules.comparison import seeds
+from audit.rules.protocol import BASE_FIELD, DATA_FIELD, declared_fields
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 _MANIFEST = "reproduction:"
@@ -145,12 +146,24 @@ def copied_blocks(case: Case) -> Iterator[Outcome]:
         the same dataset block at the top and in every run
     """
     compared = False
-    for key in ("dataset", "checkpoint"):
-        blocks = list(_copies(case.results, key))
-        compared = compared or len(blocks) > 1
-        yield from block_agreement(blocks, key)
+    declared = declared_fields(case.results) or []
+    for key, field in (("dataset", DATA_FIELD), ("checkpoint", BASE_FIELD)):
+        copies = list(_copies(case.results, key))
+        # Arms that differ in it on purpose are each held against themselves.
+        parts = _by_arm(case.results, key, copies) if field in declared else [copies]
+        for blocks in parts:
+            compared = compared or len(blocks) > 1
+            yield from block_agreement(blocks, key)
     if not compared:
         yield Skipped("no dataset or checkpoint block stands more than once")
+
+
+def _by_arm(
+    results: Results, key: str, copies: list[tuple[str, Mapping[str, Any]]]
+) -> list[list[tuple[str, Mapping[str, Any]]]]:
+    of_run = dict(copies)
+    places = [[join(run.pointer, key) for run in arm.runs] for arm in results.arms]
+    return [[(place, of_run[place]) for place in own if place in of_run] for own in places]
 
 
 def _copies(results: Results, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

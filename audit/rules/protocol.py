@@ -13,6 +13,11 @@ from audit.rules.comparison import opponents, seeds
 from audit.rules.measurements import base_evaluations
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
+# Protocol settings that say what a run was trained on and started from.
+DATA_FIELD = "training_data_sha256"
+BASE_FIELD = "base_parameters_sha256"
+_STARTS = (BASE_FIELD, "lora_rank", "lora_alpha", "lora_targets", "lora_dropout")
+
 
 def protocol_varies(case: Case) -> Iterator[Outcome]:
     """The runs of one arm were made with different settings.
@@ -52,6 +57,11 @@ def declared_fields(results: Results) -> list[str] | None:
     """Return the protocol fields the file says differ on purpose; None where it does not say."""
     fields = results.block("change").get("fields")
     return None if fields is None else [str(field).rpartition(".")[2] for field in fields]
+
+
+def starts_apart(results: Results) -> bool:
+    """Whether the arms start from other parameters, or train others, on purpose."""
+    return any(field in _STARTS for field in declared_fields(results) or ())
 
 
 def undeclared_change(case: Case) -> Iterator[Outcome]:
@@ -112,7 +122,8 @@ def _against(results: Results, top: Arm, arm: Arm) -> Iterator[Outcome]:
     yield from _settings(results, top, arm)
     yield from _decoding(top, arm)
     yield from _environments(top, arm)
-    yield from _starts(top, arm)
+    if not starts_apart(results):
+        yield from _starts(top, arm)
     yield from _seed_sets(top, arm)
 
 

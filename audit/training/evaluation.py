@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from audit.training.components import ComponentReward
     from audit.training.rewards import Scorer
     from audit.training.tasks import Item
 
@@ -44,7 +45,8 @@ class Outcome:
     ``samples`` were drawn of each task, ``correct`` of them right, ``errored`` could not be
     scored because the scorer raised, ``truncated`` ended at the token limit, ``unparsed`` held no
     answer (None where the scorer does not say). ``tokens`` is the sum over a task's samples, the
-    end token included.
+    end token included. ``components`` has, by name, the sum of the fractions that a component of a
+    training reward gave each task's samples, and how many of them it raised on.
     """
 
     task_ids: tuple[str, ...]
@@ -55,6 +57,9 @@ class Outcome:
     tokens: tuple[int, ...]
     condition: Condition
     prompt_sha256: str
+    components: Mapping[str, tuple[tuple[float, ...], tuple[int, ...]]] = field(
+        default_factory=dict
+    )
 
     @property
     def accuracy(self) -> float:
@@ -84,20 +89,47 @@ class Outcome:
 
     def block(self, benchmark: str, split: str, step: int) -> dict[str, Any]:
         """Return the ``evaluation`` block."""
-        condition = self.condition
         return {
-            "benchmark": benchmark,
-            "split": split,
-            "metric": "accuracy",
-            "checkpoint_step": step,
-            "selected_on": "none",
-            "task_ids": list(self.task_ids),
+            **self._head(benchmark, split, step, "accuracy"),
             "correct": list(self.correct),
-            "samples": [condition.samples] * len(self.task_ids),
+            "samples": self._samples,
             "errored": list(self.errored),
             "truncated": list(self.truncated),
             **({} if self.unparsed is None else {"unparsed": list(self.unparsed)}),
-            "mean_tokens": [total / condition.samples for total in self.tokens],
+            "mean_tokens": [total / self.condition.samples for total in self.tokens],
+            **self._condition_block(),
+        }
+
+    def component_blocks(self, benchmark: str, split: str, step: int) -> list[dict[str, Any]]:
+        """Return an ``evaluation`` block for each component: the mean fraction of each task."""
+        return [
+            {
+                **self._head(benchmark, split, step, name),
+                "scores": [total / self.condition.samples for total in totals],
+                "samples": self._samples,
+                "errored": list(errored),
+                **self._condition_block(),
+            }
+            for name, (totals, errored) in self.components.items()
+        ]
+
+    @property
+    def _samples(self) -> list[int]:
+        return [self.condition.samples] * len(self.task_ids)
+
+    def _head(self, benchmark: str, split: str, step: int, metric: str) -> dict[str, Any]:
+        return {
+            "benchmark": benchmark,
+            "split": split,
+            "metric": metric,
+            "checkpoint_step": step,
+            "selected_on": "none",
+            "task_ids": list(self.task_ids),
+        }
+
+    def _condition_block(self) -> dict[str, Any]:
+        condition = self.condition
+        return {
             "condition": {
                 "temperature": condition.temperature,
                 "top_p": 1.0,
@@ -119,6 +151,7 @@ def evaluate(
     scorer: Scorer,
     condition: Condition,
     progress: Callable[[int], object] = lambda rows: None,
+    components: Sequence[ComponentReward] = (),
 ) -> Outcome:
     """Sample and score every item; the random state and the model's mode are left as they were.
 
@@ -126,6 +159,9 @@ def evaluate(
     ----------
     progress : callable
         Told how many responses each batch brought.
+    components : sequence of ComponentReward
+        Components of training rewards, measured beside the scorer; where one raises, the response
+        counts as 0 for it.
 
     Raises
     ------
@@ -139,6 +175,7 @@ def evaluate(
     special = any(isinstance(item.prompt, str) for item in items)
     rows = [index for index in range(len(items)) for _ in range(condition.samples)]
     counts = [[0] * len(items) for _ in range(5)]
+    fractions = {one.__name__: ([0.0] * len(items), [0] * len(items)) for one in components}
     correct, errored, truncated, unparsed, tokens = counts
     all_say_parsed = True
     first_error = ""
@@ -164,6 +201,8 @@ def evaluate(
                     correct[index] += score.correct
                     unparsed[index] += score.parsed is False
                     all_say_parsed = all_say_parsed and score.parsed is not None
+                for one in components:
+                    _add_fractions(fractions[one.__name__], one, batch, answers, items)
                 progress(len(batch))
     finally:
         model.train(training)
@@ -180,7 +219,29 @@ def evaluate(
         tokens=tuple(tokens),
         condition=condition,
         prompt_sha256=hashlib.sha256(json.dumps(prompts).encode()).hexdigest(),
+        components={name: (tuple(sums), tuple(bad)) for name, (sums, bad) in fractions.items()},
     )
+
+
+def _add_fractions(
+    totals: tuple[list[float], list[int]],
+    component: ComponentReward,
+    batch: Sequence[int],
+    answers: Sequence[tuple[str, int, bool]],
+    items: Sequence[Item],
+) -> None:
+    sums, errored = totals
+    for index, (text, _, _) in zip(batch, answers, strict=True):
+        item, before = items[index], component.errored
+        chat = not isinstance(item.prompt, str)
+        (fraction,) = component(
+            prompts=[item.prompt],
+            completions=[[{"role": "assistant", "content": text}] if chat else text],
+            answer=[item.answer],
+            row=[item.row],
+        )
+        sums[index] += fraction
+        errored[index] += component.errored - before
 
 
 def prompt_text(tokenizer: PreTrainedTokenizerBase, prompt: Any) -> str:

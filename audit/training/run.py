@@ -6,7 +6,8 @@ import os
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from audit.training.study_file import Arm, Study
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+    from audit.training.components import Component, ComponentReward
     from audit.training.recorder import Recorder
     from audit.training.tasks import Partition, Task
 
@@ -29,14 +31,61 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """What an arm trains on, starts from and is rewarded by.
+
+    Without ``rewards`` the task's scorer is the reward.
+    """
+
+    task: Task
+    partition: Partition
+    checkpoint: dict[str, Any]
+    rewards: tuple[Component, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
-    """What every run of a study shares; it travels to worker processes by pickle."""
+    """What every run of a study shares; it travels to worker processes by pickle.
+
+    ``sources`` has the arms whose data, base model or reward are their own. The evaluation is that
+    of ``task`` and ``partition`` for all arms.
+    """
 
     study: Study
     task: Task
     partition: Partition
     cache: Path
     checkpoint: dict[str, Any]
+    sources: Mapping[str, Source] = field(default_factory=dict)
+
+    def source(self, arm: Arm) -> Source:
+        """Return what an arm trains on and starts from."""
+        return self.sources.get(arm.name) or Source(self.task, self.partition, self.checkpoint)
+
+    def protocol(self, arm: Arm) -> dict[str, Any]:
+        """Return the ``protocol`` block of an arm's runs."""
+        source, grader = self.source(arm), self.partition.protocol["reward"]
+        parts = " + ".join(f"{one.weight:g} {one.name}" for one in source.rewards)
+        return {
+            **protocol(arm, self.study.evaluation),
+            "evaluation_max_tokens": self.study.evaluated_tokens,
+            "training_data_sha256": source.partition.train_sha256,
+            "base_parameters_sha256": source.checkpoint["parameters_sha256"],
+            **source.partition.protocol,
+            "reward": parts or grader,
+            "grader": grader,
+        }
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """Every component of an arm's training reward that is not the grader, by name.
+
+        Each is measured on all arms, beside what the grader says.
+        """
+        grader = self.partition.protocol["reward"]
+        parts = [one for source in self.sources.values() for one in source.rewards]
+        found = {one.name: one for one in parts if one.function != grader}
+        return tuple(found[name] for name in sorted(found))
 
 
 def run(bench: Bench, arm: Arm, seed: int, progress: Progress = silent) -> dict[str, Any]:
@@ -69,7 +118,8 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         model = bench.task.fresh_model(bench.cache).to(device)
         seed = bench.study.evaluation.seed + repeat
         try:
-            outcome = _evaluate(bench, model, seed, progress)
+            tokenizer = bench.task.tokenizer(bench.cache)
+            outcome = _evaluate(bench, model, tokenizer, seed, progress)
         except NothingScored as error:
             raise UsageError(f"evaluation of the base: {error}") from error
         except Exception as error:
@@ -91,7 +141,10 @@ class _Run:
 
     def __init__(self, bench: Bench, arm: Arm, seed: int, progress: Progress) -> None:
         self.bench, self.arm, self.seed, self.progress = bench, arm, seed, progress
-        self.training = arm.training
+        self.training, self.source = arm.training, bench.source(arm)
+        self.rewards: list[ComponentReward] = []
+        self.errored: list[int] = []
+        self.earlier: dict[int, Outcome] = {}
         self.device = _device(bench.study)
         self.trainer: Any = None
         self.recorder: Recorder | None = None
@@ -118,15 +171,13 @@ class _Run:
             "seed": self.seed,
             **status,
             "device": self.device,
-            "dataset": self.bench.partition.dataset,
-            "checkpoint": self.bench.checkpoint,
+            "dataset": self.source.partition.dataset,
+            "checkpoint": self.source.checkpoint,
             **self._weights(),
             **self._outcomes(),
             **({} if self.trainer is None else self.trainer.record()),
-            "protocol": {
-                **protocol(self.arm, self.bench.study.evaluation),
-                **self.bench.partition.protocol,
-            },
+            **self._reward_block(),
+            "protocol": self.bench.protocol(self.arm),
             "cost": self._cost(minutes),
             "environment": self._environment(),
         }
@@ -138,12 +189,12 @@ class _Run:
 
         settle(self.bench.study)
         torch.manual_seed(self.seed)
-        model = self.bench.task.fresh_model(self.bench.cache)
-        found = parameters_sha256(model)
-        if found != self.bench.checkpoint["parameters_sha256"]:
+        model = self.source.task.fresh_model(self.bench.cache)
+        found, wanted = parameters_sha256(model), self.source.checkpoint["parameters_sha256"]
+        if found != wanted:
             raise UsageError(
                 f"the base model of this worker has parameters {found[:12]}, that of the study "
-                f"{self.bench.checkpoint['parameters_sha256'][:12]}: let the workers see the same "
+                f"{wanted[:12]}: let the workers see the same "
                 "files as the process that started them"
             )
         with tempfile.TemporaryDirectory() as folder:
@@ -152,33 +203,65 @@ class _Run:
             self.trainer.train()
         trained = self.trainer.accelerator.unwrap_model(self.trainer.model)
         self.final_sha256 = _agreed(parameters_sha256(trained))
-        if self.trainer.accelerator.is_main_process:
+        self.errored = _summed([reward.errored for reward in self.rewards])
+        self.outcome = self._evaluated(0)
+
+    def _evaluated(self, step: int) -> Outcome | None:
+        """Evaluate what is trained so far, after a step, or after the last (0), in one process."""
+        accelerator, outcome = self.trainer.accelerator, None
+        if accelerator.is_main_process:
             # A seed no arm shares with another seed's run, so evaluation noise is independent.
-            seed = self.bench.study.evaluation.seed + _RUN_SEEDS + self.seed
-            self.outcome = _evaluate(self.bench, trained, seed, self.progress)
-        self.trainer.accelerator.wait_for_everyone()
+            seed = self.bench.study.evaluation.seed + _RUN_SEEDS * (1 + step) + self.seed
+            model = accelerator.unwrap_model(self.trainer.model)
+            tokenizer = self.source.task.tokenizer(self.bench.cache)
+            outcome = _evaluate(self.bench, model, tokenizer, seed, self.progress)
+        accelerator.wait_for_everyone()
+        return outcome
+
+    def _at_checkpoints(self) -> Any:
+        from transformers import TrainerCallback
+
+        run, wanted = self, set(self.bench.study.evaluation.checkpoints)
+
+        class Checkpoints(TrainerCallback):  # type: ignore[misc]  # untyped here
+            def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                step, rest = divmod(state.global_step, run.training.updates_per_step)
+                outcome = run._evaluated(step) if not rest and step in wanted else None
+                if outcome is not None:
+                    run.earlier[step] = outcome
+
+        return Checkpoints()
 
     def _trainer(self, model: PreTrainedModel, folder: Path) -> Any:
         from datasets import Dataset
         from transformers import PrinterCallback
 
         from audit.training.arguments import grpo_arguments
+        from audit.training.components import target_reward
         from audit.training.recorder import Recorder
         from audit.training.rewards import ScoreReward
         from audit.training.trainer import AuditedGRPOTrainer
 
         region, telemetry = trust_region(self.arm), self.bench.study.telemetry
-        items = self.bench.partition.train
+        items = self.source.partition.train
         rows = [{"prompt": i.prompt, "answer": i.answer, "row": i.row} for i in items]
+        functions: list[Any] = [ScoreReward(self.bench.task.scorer)]
+        if self.source.rewards:
+            # The grader is watched beside what is trained on: the first reward tells who is right.
+            columns = {item.row: item.columns for item in items}
+            self.rewards = [one.load(columns) for one in self.source.rewards]
+            functions = [target_reward(self.bench.task.scorer), *self.rewards]
         trainer = AuditedGRPOTrainer(
             model,
-            ScoreReward(self.bench.task.scorer),
+            functions,
             grpo_arguments(
                 self.training,
                 seed=self.seed,
                 folder=folder,
                 world_size=world_size(),
                 on_cpu=self.device == "cpu",
+                reward_weights=[0.0, *(one.weight for one in self.source.rewards)],
+                shuffled=not self.source.task.order,
             ),
             trust_region=region,
             recorder=Recorder(
@@ -193,11 +276,12 @@ class _Run:
             advantage="population" if self.training.advantage == "population" else "trl",
             allow_unreachable_clip=self.training.allow_unreachable_clip,
             train_dataset=Dataset.from_list(rows),
-            processing_class=self.bench.task.tokenizer(self.bench.cache),
+            processing_class=self.source.task.tokenizer(self.bench.cache),
             peft_config=_lora(self.training.lora_rank),
         )
         trainer.remove_callback(PrinterCallback)  # stdout is for results
         trainer.add_callback(_steps(self.progress, self.training.updates))
+        trainer.add_callback(self._at_checkpoints())
         return trainer
 
     def _weights(self) -> dict[str, Any]:
@@ -216,11 +300,29 @@ class _Run:
     def _outcomes(self) -> dict[str, Any]:
         if self.outcome is None:
             return {}
-        step = self.training.steps
+        benchmark, steps = self.bench.task.benchmark, self.training.steps
+        outcomes = {**self.earlier, steps: self.outcome}
+        further = [
+            outcome.block(benchmark, "validation", step)
+            for step, outcome in outcomes.items()
+            if step < steps
+        ]
+        for step, outcome in outcomes.items():
+            further += outcome.component_blocks(benchmark, "validation", step)
         return {
             "method_metrics": self.outcome.metrics(),
-            "evaluation": self.outcome.block(self.bench.task.benchmark, "validation", step),
+            "evaluation": self.outcome.block(benchmark, "validation", steps),
+            **({"evaluations": further} if further else {}),
         }
+
+    def _reward_block(self) -> dict[str, Any]:
+        """Return the components of the training reward, where it is not the grader itself."""
+        if not self.source.rewards:
+            return {}
+        errored = self.errored or [reward.errored for reward in self.rewards]
+        counts = errored or [0] * len(self.source.rewards)
+        blocks = zip(self.source.rewards, counts, strict=True)
+        return {"rewards": [one.block(count) for one, count in blocks]}
 
     def _cost(self, minutes: float) -> dict[str, Any]:
         tokens = {}
@@ -269,12 +371,21 @@ def _agreed(sha256: str) -> str:
     return sha256
 
 
-def _evaluate(bench: Bench, model: Any, seed: int, progress: Progress) -> Outcome:
-    evaluation, training = bench.study.evaluation, bench.study.training
+def _summed(counts: list[int]) -> list[int]:
+    """Add up the counts of all processes of the run."""
+    from accelerate.utils import gather_object
+
+    if world_size() == 1:
+        return counts
+    return [sum(each) for each in zip(*gather_object([counts]), strict=True)]
+
+
+def _evaluate(bench: Bench, model: Any, tokenizer: Any, seed: int, progress: Progress) -> Outcome:
+    evaluation = bench.study.evaluation
     condition = Condition(
         samples=evaluation.samples,
         temperature=evaluation.temperature,
-        max_tokens=training.max_tokens,
+        max_tokens=bench.study.evaluated_tokens,
         seed=seed,
         batch_size=evaluation.batch_size,
         dtype=str(model.dtype).removeprefix("torch."),
@@ -287,8 +398,9 @@ def _evaluate(bench: Bench, model: Any, seed: int, progress: Progress) -> Outcom
         done += rows
         progress("evaluation", done, len(items) * condition.samples)
 
-    tokenizer = bench.task.tokenizer(bench.cache)
-    return evaluate(model, tokenizer, items, bench.task.scorer, condition, count)
+    columns = {item.row: item.columns for item in items}
+    components = [one.load(columns, measuring=True) for one in bench.components]
+    return evaluate(model, tokenizer, items, bench.task.scorer, condition, count, components)
 
 
 def settle(study: Study) -> None:

@@ -259,6 +259,16 @@ def run(arm: str, seed: int) -> dict[str, Any]:
             "zero_groups": "kept",
             "clip_reachable": True,
         },
+        "rewards": [
+            {
+                "name": "right",
+                "weight": 1.0,
+                "function": "made_up:right",
+                "sha256": sha("made_up.py"),
+                "on_error": "wrong",
+                "errored": 0,
+            }
+        ],
         "clip_activity": clip_activity(training),
         "surface_scan": {
             "responses": STEPS * GROUPS * GROUP,
