@@ -13,7 +13,7 @@ from audit.errors import InputError, UsageError
 from audit.training.study_file import OWN_TASK_KEYS
 
 if TYPE_CHECKING:
-    from audit.training.study_file import Arm, Evaluating, Study, TaskSettings
+    from audit.training.study_file import Arm, Evaluating, Study, TaskSettings, Training
     from audit.training.tasks import Task
     from audit.training.trust_region import TrustRegion
 
@@ -70,6 +70,8 @@ def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
         "dtype": training.dtype,
         "advantage": training.advantage,
         "lora_rank": training.lora_rank,
+        **(_lora(training) if training.lora_rank else {}),
+        **({"kl_estimator": "k3"} if training.beta else {}),
         "use_vllm": training.use_vllm,
         **({"vllm": dict(training.vllm)} if training.vllm else {}),
         **training.trl,
@@ -83,6 +85,14 @@ def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
         "geometry": region.geometry,
         "topology": region.topology,
         "delta": arm.radius,
+    }
+
+
+def _lora(training: Training) -> dict[str, Any]:
+    return {
+        "lora_alpha": training.lora_alpha or 2 * training.lora_rank,
+        "lora_dropout": training.lora_dropout,
+        "lora_targets": list(training.lora_targets) or "all-linear",
     }
 
 

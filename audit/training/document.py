@@ -110,9 +110,8 @@ def aggregates(study: Study, runs: dict[str, list[Run]]) -> dict[str, Any]:
         ours, theirs = _accuracies(runs[top]), _accuracies(runs[arm.name])
         key = arm.name.replace("-", "_")
         found[f"{key}.validation.accuracy"] = _spread(list(theirs.values()))
-        first = arm.name.split("-")[0]
         differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
-        found[f"paired_accuracy_difference_vs_{first}"] = _spread(differences)
+        found[f"paired_accuracy_difference_vs_{arm.name}"] = _spread(differences)
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ class Condition:
     seed: int
     batch_size: int
     dtype: str = "float32"
+    processes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,22 @@ class Outcome:
     components: Mapping[str, tuple[tuple[float, ...], tuple[int, ...]]] = field(
         default_factory=dict
     )
+    first_error: str = ""
+
+    def checked(self) -> Outcome:
+        """Return the outcome, unless the scorer raised on every response.
+
+        Raises
+        ------
+        NothingScored
+            With the first error.
+        """
+        drawn = len(self.task_ids) * self.condition.samples
+        if drawn and sum(self.errored) == drawn:
+            raise NothingScored(
+                f"the reward raised on each of {drawn} responses, first {self.first_error}"
+            )
+        return self
 
     @property
     def accuracy(self) -> float:
@@ -139,6 +156,7 @@ class Outcome:
                 "batch_size": condition.batch_size,
                 "engine": f"transformers {version('transformers')}",
                 "dtype": condition.dtype,
+                **({"processes": condition.processes} if condition.processes > 1 else {}),
                 "prompt_sha256": self.prompt_sha256,
             },
         }
@@ -163,10 +181,10 @@ def evaluate(
         Components of training rewards, measured beside the scorer; where one raises, the response
         counts as 0 for it.
 
-    Raises
-    ------
-    NothingScored
-        When the scorer raised on every response.
+    Returns
+    -------
+    Outcome
+        To be asked by `Outcome.checked` whether anything was scored.
     """
     import torch
 
@@ -206,10 +224,6 @@ def evaluate(
                 progress(len(batch))
     finally:
         model.train(training)
-    if sum(errored) == len(rows):
-        raise NothingScored(
-            f"the reward raised on each of {len(rows)} responses, first {first_error}"
-        )
     return Outcome(
         task_ids=tuple(item.id for item in items),
         correct=tuple(correct),
@@ -218,9 +232,63 @@ def evaluate(
         unparsed=tuple(unparsed) if all_say_parsed else None,
         tokens=tuple(tokens),
         condition=condition,
-        prompt_sha256=hashlib.sha256(json.dumps(prompts).encode()).hexdigest(),
+        prompt_sha256=_prompts_sha256(prompts),
         components={name: (tuple(sums), tuple(bad)) for name, (sums, bad) in fractions.items()},
+        first_error=first_error,
     )
+
+
+def share(items: Sequence[Item], process: int, processes: int) -> Sequence[Item]:
+    """Return the tasks that one of several processes evaluates."""
+    return items[process::processes]
+
+
+def merged(
+    parts: Sequence[Outcome],
+    items: Sequence[Item],
+    tokenizer: PreTrainedTokenizerBase,
+    condition: Condition,
+) -> Outcome:
+    """Put the outcomes of the shares of several processes together, in the order of the tasks.
+
+    Parameters
+    ----------
+    parts : sequence of Outcome
+        By process, each of its `share`.
+    condition : Condition
+        That of the whole: the seed from which the processes take theirs.
+    """
+    processes = len(parts)
+
+    def whole(column: Callable[[Outcome], Sequence[Any]]) -> tuple[Any, ...]:
+        return tuple(
+            column(parts[place % processes])[place // processes] for place in range(len(items))
+        )
+
+    names = parts[0].components
+    all_parsed = all(part.unparsed is not None for part in parts)
+    return Outcome(
+        task_ids=whole(lambda part: part.task_ids),
+        correct=whole(lambda part: part.correct),
+        errored=whole(lambda part: part.errored),
+        truncated=whole(lambda part: part.truncated),
+        unparsed=whole(lambda part: part.unparsed or ()) if all_parsed else None,
+        tokens=whole(lambda part: part.tokens),
+        condition=replace(condition, processes=processes),
+        prompt_sha256=_prompts_sha256([prompt_text(tokenizer, item.prompt) for item in items]),
+        components={
+            name: (
+                whole(lambda part, name=name: part.components[name][0]),  # type: ignore[misc]
+                whole(lambda part, name=name: part.components[name][1]),  # type: ignore[misc]
+            )
+            for name in names
+        },
+        first_error=next((part.first_error for part in parts if part.first_error), ""),
+    )
+
+
+def _prompts_sha256(prompts: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(list(prompts)).encode()).hexdigest()
 
 
 def _add_fractions(

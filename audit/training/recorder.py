@@ -26,6 +26,8 @@ _SUMMARY_METRICS = (
     "completions/clipped_ratio",
     "completions/mean_length",
     "entropy",
+    "kl",
+    "learning_rate",
     "reward",
 )
 

@@ -12,12 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import AuditError, UsageError
+from audit.partition import file_sha256
 from audit.training.arms import protocol, trust_region
-from audit.training.evaluation import Condition, NothingScored, Outcome, evaluate
+from audit.training.evaluation import (
+    Condition,
+    NothingScored,
+    Outcome,
+    evaluate,
+    merged,
+    share,
+)
 from audit.training.failure import described
+from audit.training.guards import check_lengths
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, hide_loading_bars, silent
-from audit.training.study_file import Arm, Study
+from audit.training.study_file import Arm, Study, Training
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -119,7 +128,7 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         seed = bench.study.evaluation.seed + repeat
         try:
             tokenizer = bench.task.tokenizer(bench.cache)
-            outcome = _evaluate(bench, model, tokenizer, seed, progress)
+            outcome = _evaluate(bench, model, tokenizer, seed, progress).checked()
         except NothingScored as error:
             raise UsageError(f"evaluation of the base: {error}") from error
         except Exception as error:
@@ -145,6 +154,7 @@ class _Run:
         self.rewards: list[ComponentReward] = []
         self.errored: list[int] = []
         self.earlier: dict[int, Outcome] = {}
+        self.adapter: dict[str, Any] = {}
         self.device = _device(bench.study)
         self.trainer: Any = None
         self.recorder: Recorder | None = None
@@ -177,7 +187,7 @@ class _Run:
             **self._outcomes(),
             **({} if self.trainer is None else self.trainer.record()),
             **self._reward_block(),
-            "protocol": self.bench.protocol(self.arm),
+            "protocol": {**self.bench.protocol(self.arm), **self._optimizer()},
             "cost": self._cost(minutes),
             "environment": self._environment(),
         }
@@ -197,6 +207,10 @@ class _Run:
                 f"{wanted[:12]}: let the workers see the same "
                 "files as the process that started them"
             )
+        tokenizer = self.source.task.tokenizer(self.bench.cache)
+        check_lengths(model, tokenizer, self.source.partition.train, self.training.max_tokens)
+        holdout = self.bench.partition.holdout
+        check_lengths(model, tokenizer, holdout, self.bench.study.evaluated_tokens)
         with tempfile.TemporaryDirectory() as folder:
             self.trainer = self._trainer(model, Path(folder))
             self.recorder = self.trainer.recorder
@@ -204,19 +218,40 @@ class _Run:
         trained = self.trainer.accelerator.unwrap_model(self.trainer.model)
         self.final_sha256 = _agreed(parameters_sha256(trained))
         self.errored = _summed([reward.errored for reward in self.rewards])
+        self.adapter = self._kept_adapter()
         self.outcome = self._evaluated(0)
 
+    def _kept_adapter(self) -> dict[str, Any]:
+        """Keep the trained adapter beside the finished runs, and say where and what it is."""
+        if not (self.training.lora_rank and self.training.keep_adapter and is_main_process()):
+            return {}
+        name = f"adapter-{self.arm.name}-seed{self.seed}-{str(self.final_sha256)[:12]}"
+        folder = self.bench.cache / name
+        self.trainer.accelerator.unwrap_model(self.trainer.model).save_pretrained(str(folder))
+        files = {p.name: file_sha256(p) for p in sorted(folder.iterdir()) if p.is_file()}
+        return {"adapter": {"folder": name, "file_sha256": files}}
+
     def _evaluated(self, step: int) -> Outcome | None:
-        """Evaluate what is trained so far, after a step, or after the last (0), in one process."""
-        accelerator, outcome = self.trainer.accelerator, None
-        if accelerator.is_main_process:
-            # A seed no arm shares with another seed's run, so evaluation noise is independent.
-            seed = self.bench.study.evaluation.seed + _RUN_SEEDS * (1 + step) + self.seed
-            model = accelerator.unwrap_model(self.trainer.model)
-            tokenizer = self.source.task.tokenizer(self.bench.cache)
-            outcome = _evaluate(self.bench, model, tokenizer, seed, self.progress)
-        accelerator.wait_for_everyone()
-        return outcome
+        """Evaluate what is trained so far, after a step, or after the last (0).
+
+        Each process evaluates its share of the tasks, and the first has the whole.
+        """
+        from accelerate.utils import gather_object
+
+        accelerator, bench = self.trainer.accelerator, self.bench
+        # A seed no arm shares with another seed's run, so evaluation noise is independent.
+        seed = bench.study.evaluation.seed + _RUN_SEEDS * (1 + step) + self.seed
+        model = accelerator.unwrap_model(self.trainer.model)
+        tokenizer = self.source.task.tokenizer(bench.cache)
+        process, processes = accelerator.process_index, accelerator.num_processes
+        part = _evaluate(bench, model, tokenizer, seed, self.progress, process, processes)
+        if processes == 1:
+            return part.checked()
+        parts = gather_object([part])
+        if not accelerator.is_main_process:
+            return None
+        condition = _condition(bench, model, seed)
+        return merged(parts, bench.partition.holdout, tokenizer, condition).checked()
 
     def _at_checkpoints(self) -> Any:
         from transformers import TrainerCallback
@@ -277,7 +312,7 @@ class _Run:
             allow_unreachable_clip=self.training.allow_unreachable_clip,
             train_dataset=Dataset.from_list(rows),
             processing_class=self.source.task.tokenizer(self.bench.cache),
-            peft_config=_lora(self.training.lora_rank),
+            peft_config=_lora(self.training),
         )
         trainer.remove_callback(PrinterCallback)  # stdout is for results
         trainer.add_callback(_steps(self.progress, self.training.updates))
@@ -293,6 +328,7 @@ class _Run:
             return known
         return {
             **known,
+            **self.adapter,
             "final_parameters_sha256": self.final_sha256,
             "parameters_changed": self.final_sha256 != start,
         }
@@ -314,6 +350,14 @@ class _Run:
             "evaluation": self.outcome.block(benchmark, "validation", steps),
             **({"evaluations": further} if further else {}),
         }
+
+    def _optimizer(self) -> dict[str, Any]:
+        """Return the settings of the optimizer as TRL resolved them."""
+        if self.trainer is None:
+            return {}
+        args = self.trainer.args
+        found = {name: getattr(args, name) for name in _OPTIMIZER}
+        return {**found, "optimizer": str(getattr(args.optim, "value", args.optim))}
 
     def _reward_block(self) -> dict[str, Any]:
         """Return the components of the training reward, where it is not the grader itself."""
@@ -348,7 +392,9 @@ class _Run:
         return environment(self.device, world_size())
 
 
+_OPTIMIZER = ("weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
 _RUN_SEEDS = 1_000_000  # evaluation seeds of runs start here; those of the base lie below
+_PROCESS_SEEDS = 2**40  # far above the seeds of any run at any step
 
 
 def world_size() -> int:
@@ -380,9 +426,9 @@ def _summed(counts: list[int]) -> list[int]:
     return [sum(each) for each in zip(*gather_object([counts]), strict=True)]
 
 
-def _evaluate(bench: Bench, model: Any, tokenizer: Any, seed: int, progress: Progress) -> Outcome:
+def _condition(bench: Bench, model: Any, seed: int) -> Condition:
     evaluation = bench.study.evaluation
-    condition = Condition(
+    return Condition(
         samples=evaluation.samples,
         temperature=evaluation.temperature,
         max_tokens=bench.study.evaluated_tokens,
@@ -390,7 +436,20 @@ def _evaluate(bench: Bench, model: Any, tokenizer: Any, seed: int, progress: Pro
         batch_size=evaluation.batch_size,
         dtype=str(model.dtype).removeprefix("torch."),
     )
-    items = bench.partition.holdout
+
+
+def _evaluate(
+    bench: Bench,
+    model: Any,
+    tokenizer: Any,
+    seed: int,
+    progress: Progress,
+    process: int = 0,
+    processes: int = 1,
+) -> Outcome:
+    """Evaluate the share of one process, under a seed of its own."""
+    condition = _condition(bench, model, seed + process * _PROCESS_SEEDS)
+    items = share(bench.partition.holdout, process, processes)
     done = 0
 
     def count(rows: int) -> None:
@@ -441,13 +500,18 @@ def visible_gpus(study: Study) -> list[str]:
     return named.split(",")[:count] if named else [str(n) for n in range(count)]
 
 
-def _lora(rank: int) -> Any:
-    if rank == 0:
+def _lora(training: Training) -> Any:
+    if training.lora_rank == 0:
         return None
     from peft import LoraConfig
 
-    # All linear layers, by PEFT's own name for them.
-    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear")
+    return LoraConfig(
+        r=training.lora_rank,
+        lora_alpha=training.lora_alpha or 2 * training.lora_rank,
+        lora_dropout=training.lora_dropout,
+        # All linear layers, by PEFT's own name for them.
+        target_modules=list(training.lora_targets) or "all-linear",
+    )
 
 
 def _steps(progress: Progress, total: int) -> Any:

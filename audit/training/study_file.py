@@ -50,7 +50,8 @@ class Training:
     """``[training]``: what the arms share, save what ``[arms.NAME.training]`` sets otherwise.
 
     ``vllm`` holds TRL's options for generating with vLLM, without their prefix ``vllm_``, and
-    ``trl`` further fields of ``GRPOConfig``. Without ``rewards`` the task's own is trained on.
+    ``trl`` further fields of ``GRPOConfig``. ``lora_alpha`` 0 stands for twice the rank, and no
+    ``lora_targets`` for all linear layers. Without ``rewards`` the task's own is trained on.
     """
 
     rounds: int = 100
@@ -73,6 +74,10 @@ class Training:
     device: Literal["cpu", "auto"] = "cpu"
     threads: int = 1
     lora_rank: int = 0
+    lora_alpha: float = 0.0
+    lora_dropout: float = 0.0
+    lora_targets: tuple[str, ...] = ()
+    keep_adapter: bool = True
     use_vllm: bool = False
     vllm: Mapping[str, Any] = field(default_factory=dict)
     rewards: tuple[Reward, ...] = ()
@@ -275,7 +280,7 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
         training = _training({**shared, **own})
         if own:
             yield from _training_faults(training, f"{where}.training")
-        if max(steps, default=0) >= training.steps:
+        if steps and max(steps) >= training.steps:
             yield (
                 "evaluation.checkpoints",
                 f"{max(steps)} is not before the last of the {training.steps} steps of {name}",
@@ -308,6 +313,15 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
     for index, name in enumerate(names):
         if name in (*names[:index], *_NAMES_TAKEN):
             yield f"{where}.rewards[{index}].name", f"{name!r} is the name of another metric"
+    for key in ("lora_alpha", "lora_dropout", "lora_targets"):
+        if getattr(training, key) and not training.lora_rank:
+            yield f"{where}.{key}", "means nothing without a lora_rank"
+    if training.warmup_updates >= max(1, training.updates):
+        # TRL's schedules begin the warm-up at 0, so that the first update trains nothing.
+        yield (
+            f"{where}.warmup_updates",
+            f"the learning rate would rise from 0 over all {training.updates} updates of the run",
+        )
     if training.vllm and not training.use_vllm:
         yield f"{where}.vllm", "means nothing without use_vllm = true"
     accumulation, passes = training.accumulation, training.passes

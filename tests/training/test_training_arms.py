@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import re
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +19,8 @@ from audit.errors import InputError
 from audit.results import from_document
 from audit.training.arguments import SET_ELSEWHERE, trl_faults
 from audit.training.components import Component, ComponentReward, component
+from audit.training.evaluation import Condition, Outcome, evaluate, merged, share
+from audit.training.guards import check_lengths
 from audit.training.ledger import Ledger
 from audit.training.reward_program import WrongVerdict
 from audit.training.study import pieces, prepare
@@ -305,3 +312,92 @@ def test_values_of_several_kinds_have_no_order() -> None:
     mixed = [Item("a", "p", "a", 0, {"x": 1}), Item("b", "p", "a", 1, {"x": "1"})]
     with pytest.raises(audit.UsageError, match="order: the values of 'x' are not of one kind"):
         arranged(mixed, {}, "x")
+
+
+# ---- guards, the lock, adapters, shares
+
+
+def test_one_study_at_a_time_holds_a_folder(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    with ledger.held():
+        with pytest.raises(audit.UsageError, match=rf"process {os.getpid()} on .* trains here"):
+            ledger.held().__enter__()
+        assert (tmp_path / "lock").is_file()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_lock_of_a_process_that_is_gone_is_passed_over_here_alone(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    lock = tmp_path / "lock"
+    holder = {"process": gone.pid, "host": platform.node(), "since": "2026-01-01T00:00:00+00:00"}
+    lock.write_text(json.dumps(holder))
+    with Ledger(tmp_path).held():
+        assert json.loads(lock.read_text())["process"] == os.getpid()
+    lock.write_text(json.dumps({**holder, "host": "elsewhere"}))
+    with pytest.raises(audit.UsageError, match="on elsewhere trains here since 2026-01-01"):
+        Ledger(tmp_path).held().__enter__()
+    lock.write_text("{}")
+    with pytest.raises(audit.UsageError, match="not the lock of a study"):
+        Ledger(tmp_path).held().__enter__()
+
+
+def test_a_second_start_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(ORDERED)
+    ledger = Ledger(tmp_path / "results.json.runs")
+    ledger.folder.mkdir()
+    with ledger.held(), pytest.raises(audit.UsageError, match="wait for it"):
+        audit_train(str(tmp_path / "study.toml"))
+
+
+def test_the_shares_of_several_processes_make_the_whole(task: Any, cache: Path) -> None:
+    model, tokenizer = task.fresh_model(cache), task.tokenizer(cache)
+    items = task.partition().holdout[:7]
+    greedy = Condition(samples=2, temperature=0, max_tokens=4, seed=0, batch_size=64)
+    near = [ComponentReward("long", lambda text, _: len(text) / 9, "wrong", {})]
+
+    def outcome(some: Any) -> Outcome:
+        return evaluate(model, tokenizer, some, task.scorer, greedy, components=near)
+
+    whole = outcome(items)
+    for processes in (1, 2, 3, 9):
+        parts = [outcome(share(items, n, processes)) for n in range(processes)]
+        again = merged(parts, items, tokenizer, greedy)
+        assert replace(again, condition=greedy) == whole
+        assert again.condition.processes == processes
+
+
+def test_tokens_without_an_embedding_and_responses_beyond_the_context_are_refused(
+    task: Any, cache: Path
+) -> None:
+    model, tokenizer = task.fresh_model(cache), task.tokenizer(cache)
+    items = task.partition().holdout
+    check_lengths(model, tokenizer, items, 58)
+    with pytest.raises(audit.UsageError, match="max_tokens: 59 and a prompt of 6 tokens are more"):
+        check_lengths(model, tokenizer, items, 59)
+    tokenizer.add_tokens(["<one>", "<two>"])
+    with pytest.raises(audit.UsageError, match="its tokenizer has 17 tokens, its embedding 15"):
+        check_lengths(model, tokenizer, items, 4)
+
+
+def test_an_adapter_is_kept_and_the_optimizer_and_kl_term_are_recorded(tmp_path: Path) -> None:
+    lora = "training.lora_rank = 2\ntraining.beta = 0.05\ntraining.lora_alpha = 3\n"
+    text = ORDERED.replace("[1, 2]", "[1]").replace(
+        'task.where = {sum = {max = 20}}\ntask.order = "sum"\n', lora
+    )
+    document = trained(tmp_path, text.replace("rounds = 3", "rounds = 3\nwarmup_updates = 2"))
+    run = document["seed_results"][0]
+    folder = tmp_path / "results.json.runs" / run["adapter"]["folder"]
+    assert {p.name for p in folder.iterdir()} == set(run["adapter"]["file_sha256"])
+    assert "adapter_model.safetensors" in run["adapter"]["file_sha256"]
+    protocol = run["protocol"]
+    assert (protocol["lora_alpha"], protocol["lora_targets"]) == (3.0, "all-linear")
+    assert (protocol["optimizer"], protocol["weight_decay"]) == ("adamw_torch_fused", 0.0)
+    assert protocol["kl_estimator"] == "k3"
+    rates = [u["metrics"]["learning_rate"] for s in run["training"] for u in s["updates"]]
+    assert rates == [0.0, 0.0005, 0.001, 0.001, 0.001, 0.001]
+    kl = [u["metrics"]["kl"] for s in run["training"] for u in s["updates"]]
+    assert kl[0] == 0.0 < kl[-1]
+    assert "paired_accuracy_difference_vs_plain" in document["aggregate_metrics"]
+    assert "error" not in findings(document).values()
+    assert "START002" not in findings(document)

@@ -62,7 +62,7 @@ def test_aggregates_are_of_the_runs(reference: Any) -> None:
     expected = {
         "method_metrics.accuracy": top,
         "fixed_clip.validation.accuracy": control,
-        "paired_accuracy_difference_vs_fixed": top - control,
+        "paired_accuracy_difference_vs_fixed-clip": top - control,
     }
     assert set(reference["aggregate_metrics"]) == set(expected)
     for name, found in reference["aggregate_metrics"].items():

@@ -244,6 +244,10 @@ def run(arm: str, seed: int) -> dict[str, Any]:
         "initial_parameters_sha256": sha("initial", seed),
         "final_parameters_sha256": sha("final", arm, seed),
         "parameters_changed": True,
+        "adapter": {
+            "folder": f"adapter-{arm}-seed{seed}",
+            "file_sha256": {"adapter_model.safetensors": sha("adapter", arm, seed)},
+        },
         "baseline": measurement(evaluation("base", seed, "addition", 10)),
         "method_metrics": measurement(block),
         "evaluation": block,
