@@ -247,7 +247,7 @@ def test_an_unreachable_clip_is_refused_before_a_step_is_spent(
     study = study_path(UNREACHABLE)
     for more in ((), ("--dry-run",)):
         with pytest.raises(
-            InputError, match=r"study\.toml: training\.accumulation: the clip cannot"
+            InputError, match=r"study\.toml:\d+: training\.accumulation: the clip cannot"
         ):
             audit_train(str(study), "-o", str(output), *more)
     assert list(tmp_path.iterdir()) == [study]
@@ -462,7 +462,7 @@ CLAIMED = '[[claims]]\nmetric = "accuracy"\narm = "adaptive-clip"\nagainst = "fi
         (
             "[[claims]]",
             '[[claims]]\ndirection = "loss"\nid = "main"\n[[claims]]',
-            "claims: two have the id 'main'",
+            "claims\\[1\\].id: 'main' is the id",
         ),
     ],
 )
@@ -476,7 +476,7 @@ def test_a_claim_that_the_study_could_never_carry_is_refused_before_it_trains(
     if message is None:
         assert prepare(read_study(study), str(study), Ledger(tmp_path / "x")).study.claims
     else:
-        with pytest.raises(InputError, match=rf"study\.toml: {message}"):
+        with pytest.raises(InputError, match=rf"study\.toml:\d+: {message}"):
             prepare(read_study(study), str(study), Ledger(tmp_path / "x"))
 
 

@@ -110,34 +110,36 @@ class Jsonl:
             Naming the file and the line, or the setting.
         """
         settings = self.settings
-        holdout = read_rows(self.folder / settings.holdout)
-        tokens = self.checkpoint.tokenizer()
-        held = self._candidates(holdout, self._holdout_ids(holdout))
         parts = (Mixed(settings.train, settings.train_prompts), *map(_mixed, settings.mixture))
-        sources: list[Rows] = []
-        trained: list[Item] = []
-        dropped = offset = 0
+        sources, offered, offset = [], [], 0
         for part in parts:
             rows = read_rows(self.folder / part.train)
-            if rows.lines_sha256 == holdout.lines_sha256:
-                raise UsageError("holdout: holds the same rows as train")
             names = [f"train-{offset + n}" for n in range(len(rows.rows))]
-            offered = self._candidates(rows, names, offset)
+            candidates = self._candidates(rows, names, offset)
+            offered.append(candidates.arranged(settings.where, settings.order))
+            sources.append((rows, offset))
+            offset += len(rows.rows)
+        holdout = read_rows(self.folder / settings.holdout)
+        if any(rows.lines_sha256 == holdout.lines_sha256 for rows, _ in sources):
+            raise UsageError("holdout: holds the same rows as train")
+        held = self._candidates(holdout, self._holdout_ids(holdout))
+        tokens = self.checkpoint.tokenizer()
+        trained: list[Item] = []
+        dropped = 0
+        for part, candidates, (rows, first) in zip(parts, offered, sources, strict=True):
             chosen = select(
-                offered.arranged(settings.where, settings.order),
+                candidates,
                 held,
                 train_prompts=part.prompts,
                 holdout_tasks=settings.holdout_tasks,
                 ngram=settings.ngram,
             )
-            sources.append(rows)
-            trained += self._asked(chosen.train, rows, tokens, offset)
+            trained += self._asked(chosen.train, rows, tokens, first)
             dropped += chosen.dropped
-            offset += len(rows.rows)
         if len(parts) > 1:  # one order over all files
             trained = [trained[n] for n in arranged(trained, {}, settings.order)]
         self._try_reward(chosen.holdout[0])
-        train, *others = sources
+        train, *others = (rows for rows, _ in sources)
         test_read, gold = settings.test_read, settings.gold_in_generation
         return Partition(
             train=tuple(trained),
