@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
+from operator import add, sub
 from typing import Any
 
 from audit.analysis.outcomes import TaskOutcomes
@@ -16,10 +16,15 @@ Rows = list[list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Right answers and answers drawn of one side, runs x tasks; 0 drawn means missing."""
+    """Right answers and answers drawn of one side, runs x tasks; 0 drawn means missing.
+
+    ``errored`` and ``unparsed`` are answers among those drawn; None where no run records any.
+    """
 
     counts: Rows
     samples: Rows
+    errored: Rows | None = None
+    unparsed: Rows | None = None
 
     @property
     def drawn(self) -> Any:
@@ -33,12 +38,19 @@ class Table:
         """Fewest answers drawn for a cell that has any."""
         return min(min((k for k in set(row) if k), default=0) for row in self.samples)
 
+    @property
+    def errored_share(self) -> float:
+        """Share of the answers that ended in an error."""
+        drawn = sum(map(sum, self.samples))
+        return sum(map(sum, self.errored or ())) / drawn if drawn else 0.0
+
     def columns(self, kept: Sequence[int]) -> Table:
         """Return the table with these tasks only."""
-        return Table(
-            [[row[task] for task in kept] for row in self.counts],
-            [[row[task] for task in kept] for row in self.samples],
-        )
+        return Table(*(_columns(rows, kept) for rows in self._lists))  # type: ignore[arg-type]
+
+    @property
+    def _lists(self) -> tuple[Rows | None, ...]:
+        return self.counts, self.samples, self.errored, self.unparsed
 
     def filled(self, rate: int) -> Table:
         """Return the table with its missing cells all wrong (0) or all right (1)."""
@@ -47,7 +59,27 @@ class Table:
             [c if n else rate * k for c, n in zip(right, drawn, strict=True)]
             for right, drawn in zip(self.counts, self.samples, strict=True)
         ]
-        return Table(counts, [[n or k for n in row] for row in self.samples])
+        return replace(self, counts=counts, samples=[[n or k for n in row] for row in self.samples])
+
+    def without_errors(self) -> Table:
+        """Return the table with errored answers left out."""
+        if self.errored is None:
+            return self
+        return replace(self, samples=_combined(sub, self.samples, self.errored), errored=None)
+
+    def with_errors_right(self) -> Table:
+        """Return the table with errored answers counted as right."""
+        if self.errored is None:
+            return self
+        return replace(self, counts=_combined(add, self.counts, self.errored), errored=None)
+
+
+def _columns(rows: Rows | None, kept: Sequence[int]) -> Rows | None:
+    return None if rows is None else [[row[task] for task in kept] for row in rows]
+
+
+def _combined(operation: Callable[[int, int], int], ours: Rows, theirs: Rows) -> Rows:
+    return [list(map(operation, *rows)) for rows in zip(ours, theirs, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +113,10 @@ class Aligned:
         return len(self.missing) / cells
 
     def complete(self) -> Aligned:
-        """Return the tasks that every run was evaluated on."""
-        if not self.missing:
-            return self
+        """Return the tasks that every run has answers to."""
         rows = (*self.control.samples, *self.treatment.samples)
+        if all(0 not in row for row in rows):
+            return self
         kept = [t for t in range(len(self.tasks)) if all(row[t] for row in rows)]
         clusters = None if self.clusters is None else tuple(self.clusters[t] for t in kept)
         return replace(
@@ -106,6 +138,23 @@ class Aligned:
             missing=(),
         )
 
+    def counting_errors(self, how: str) -> Aligned:
+        """Return all tasks with errored answers counted in another way than as wrong.
+
+        Parameters
+        ----------
+        how : str
+            ``dropped``; ``worst for treatment`` (the control's errored answers were right, the
+            treatment's wrong) or ``worst for control``. A cell that dropping empties is missing.
+        """
+        if how == "dropped":
+            control, treatment = self.control.without_errors(), self.treatment.without_errors()
+            return replace(self, control=control, treatment=treatment)
+        worse = "treatment" if how == "worst for treatment" else "control"
+        if worse == "treatment":
+            return replace(self, control=self.control.with_errors_right())
+        return replace(self, treatment=self.treatment.with_errors_right())
+
     def by_cluster(self) -> Aligned:
         """Return clusters in the place of tasks, each cell the mean over the cluster's tasks."""
         if self.clusters is None:
@@ -122,13 +171,6 @@ class Aligned:
             clusters=None,
             independent=self.independent or min(self.control.smallest, self.treatment.smallest),
         )
-
-    def cluster_imbalance(self) -> float:
-        """Return the size of the largest cluster over the mean size; 1 without clusters."""
-        if self.clusters is None:
-            return 1.0
-        sizes = Counter(self.clusters).values()
-        return max(sizes) * len(sizes) / sum(sizes)
 
 
 def align(
@@ -152,10 +194,7 @@ def align(
         if len({len(run.counts) for _, _, run in everyone}) > 1:
             return "runs have different numbers of tasks and no task ids"
         tasks = first.ids or tuple(str(index) for index in range(len(first.counts)))
-        tables = [
-            Table([run.counts for _, _, run in side], [run.samples for _, _, run in side])
-            for side in (control, treatment)
-        ]
+        tables = [_table([run for _, _, run in side]) for side in (control, treatment)]
     elif any(run.ids is None for _, _, run in everyone):
         return "some runs have task ids and some have none"
     else:
@@ -178,14 +217,42 @@ def align(
     )
 
 
+def _table(runs: Sequence[TaskOutcomes]) -> Table:
+    """Return runs that have the same tasks in one order."""
+    return Table(
+        [run.counts for run in runs],
+        [run.samples for run in runs],
+        _tallies([run.errored for run in runs], runs),
+        _tallies([run.unparsed for run in runs], runs),
+    )
+
+
+def _tallies(rows: Sequence[list[int] | None], runs: Sequence[TaskOutcomes]) -> Rows | None:
+    """Return tallies of every run, those of a run without any being 0; None where none has any."""
+    if not any(row is not None and any(row) for row in rows):
+        return None
+    return [row or [0] * len(run.counts) for row, run in zip(rows, runs, strict=True)]
+
+
 def _spread(side: Sequence[tuple[str, str, TaskOutcomes]], tasks: tuple[str, ...]) -> Table:
-    counts, samples = [], []
-    for _, _, run in side:
-        cells = dict(zip(run.ids or (), zip(run.counts, run.samples, strict=True), strict=True))
-        row = [cells.get(task, (0, 0)) for task in tasks]
-        counts.append([right for right, _ in row])
-        samples.append([drawn for _, drawn in row])
-    return Table(counts, samples)
+    return _table([_in_order(run, tasks) for _, _, run in side])
+
+
+def _in_order(run: TaskOutcomes, tasks: tuple[str, ...]) -> TaskOutcomes:
+    """Return a run's outcomes on these tasks, with no answer drawn for those it lacks."""
+    places = {task: place for place, task in enumerate(run.ids or ())}
+    order = [places.get(task) for task in tasks]
+
+    def picked(values: list[int]) -> list[int]:
+        return [0 if place is None else values[place] for place in order]
+
+    return replace(
+        run,
+        counts=picked(run.counts),
+        samples=picked(run.samples),
+        errored=None if run.errored is None else picked(run.errored),
+        unparsed=None if run.unparsed is None else picked(run.unparsed),
+    )
 
 
 def _missing(
