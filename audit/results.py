@@ -231,6 +231,8 @@ class Results:
     document: dict[str, Any]
     source: Source
     defects: tuple[Defect, ...] = field(default=())
+    # What audit.facts derived from the document, by the name of the derivation.
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:

@@ -57,21 +57,20 @@ class TaskTest:
         missing = "dropped" if aligned.missing else "none"
         whole = aligned.complete()
         yield Reading(missing=missing), whole
-        dropped = self._dropped(whole)
-        if dropped is not None:
-            yield Reading(errors="dropped", missing=missing), dropped
-        if dropped is None or _errors_may_decide(whole):
-            for side in self._favoured():
-                way = f"worst for {side}"
-                yield Reading(errors=way, missing=missing), whole.counting_errors(way)
+        if whole.has_errors:
+            dropped = self._dropped(whole)
+            if dropped is not None:
+                yield Reading(errors="dropped", missing=missing), dropped
+            if dropped is None or _errors_may_decide(whole):
+                for side in self._favoured():
+                    way = f"worst for {side}"
+                    yield Reading(errors=way, missing=missing), whole.counting_errors(way)
         if aligned.missing:
             for side in self._favoured():
                 yield Reading(missing=f"against {side}"), aligned.filled(side)
 
     def _dropped(self, whole: Aligned) -> Aligned | None:
         """Return the answers without errored ones; None where that empties too many tasks."""
-        if not whole.has_errors:
-            return whole
         kept = whole.counting_errors("dropped").complete()
         emptied = len(whole.tasks) - len(kept.tasks)
         return None if emptied > LARGEST_EMPTIED_SHARE * len(whole.tasks) else kept

@@ -103,8 +103,8 @@ def _measure(results: Results, metric: str, benchmark: str | None, split: str | 
 class MeasuredRun:
     """One finished run, or one evaluation of the base, as one measure saw it.
 
-    ``outcomes`` are per task; without them ``recorded`` is the one score the file has, and
-    ``examples`` the answers that were scored for it.
+    ``outcomes`` are per task, from ``evaluation``; without them ``recorded`` is the one score the
+    file has, and ``examples`` the answers that were scored for it.
     """
 
     label: str
@@ -116,11 +116,21 @@ class MeasuredRun:
     examples: int | None = None
     tokens: int | None = None
     fault: str | None = None
+    evaluation: Evaluation | None = None
 
     @property
     def answers(self) -> int | None:
         """Number of answers behind the score: tasks times answers a task; None where unknown."""
         return self.examples if self.outcomes is None else sum(self.outcomes.samples)
+
+    @cached_property
+    def values(self) -> list[float]:
+        """Its values of single tasks in the metric's units; empty without outcomes per task."""
+        if self.outcomes is None:
+            return []
+        low, span = self.measure.low or 0.0, self.measure.span or 1.0
+        cells = zip(self.outcomes.counts, self.outcomes.samples, strict=True)
+        return [low + span * right / drawn for right, drawn in cells if drawn]
 
     @cached_property
     def score(self) -> Fraction | None:
@@ -222,6 +232,7 @@ def _measured(run: Run, measure: Measure) -> MeasuredRun | None:
         outcomes=outcomes,
         recorded=recorded,
         examples=run.metrics.get("examples"),
+        evaluation=evaluation,
     )
 
 

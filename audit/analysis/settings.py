@@ -45,20 +45,28 @@ class Settings:
         return narrow if 0 < narrow < 1 else self.level
 
 
-def settings_for(policy: Policy, claim: Claim | None = None) -> Settings:
+def settings_for(
+    policy: Policy, claim: Claim | None = None, span: float | None = None
+) -> Settings:
     """Return the policy's terms, with what a claim declares in their place.
 
-    A claim may ask for more confidence than the policy, not for less.
+    A claim may ask for more than the policy, never for less: a higher level, and new tasks where
+    the policy asks for the benchmark alone. ``span`` is the width of the metric's scale, of which
+    a margin in percent is a part.
     """
     if claim is None:
         return Settings(
             min(policy.level, HIGHEST_LEVEL), policy.margin, policy.margin, policy.target
         )
+    declared = claim.margin
+    if declared is not None and claim.percent:
+        declared = declared / 100 * (span or 1.0)
+    target = "tasks" if "tasks" in (policy.target, claim.target) else policy.target
     return Settings(
         level=min(max(policy.level, claim.level or 0.0), HIGHEST_LEVEL),
-        margin=claim.margin or policy.margin,
-        target_effect=claim.target_effect or claim.margin or policy.margin,
-        target=claim.target or policy.target,
+        margin=declared or policy.margin,
+        target_effect=claim.target_effect or declared or policy.margin,
+        target=target,
         paired=claim.pairing == "seeds",
         direction=claim.direction,
     )

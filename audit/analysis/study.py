@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from audit.analysis.floors import Floor, NotMeasured, floor_of
 from audit.analysis.measures import Measure, Side, arm_side, base_side
 from audit.claims import BASE
+from audit.facts import evidence
+from audit.facts.copies import SamePair, components, copies_in
 from audit.policy import Policy
 from audit.results import Arm, Results
 
@@ -38,6 +41,27 @@ class Study:
             self._floors[measure] = floor_of(self.results, measure, self.policy.level)
         return self._floors[measure]
 
+    def evidence(self, side: Side) -> evidence.Evidence | None:
+        """Return how well a side's runs are known to be trainings; None below two runs."""
+        runs = [run.run for run in side.runs if run.run is not None]
+        return evidence.arm_evidence(self.results, side.name, runs)
+
+    def same_runs(self, side: Side) -> tuple[SamePair, ...]:
+        """Return which runs of a side are one training; places are in ``side.runs``."""
+        arm = self.results.arm(side.name) if side.name != BASE else None
+        if arm is None:
+            return ()
+        pairs = copies_in(self.results)[arm.pointer]
+        group = components(len(arm.runs), pairs)
+        first: dict[int, int] = {}
+        found = []
+        for place, run in enumerate(side.runs):
+            assert run.run is not None  # only the base's evaluations have no run
+            earlier = first.setdefault(group[run.run.index], place)
+            if earlier != place:
+                found.append(replace(_joining(pairs, run.run.index), first=earlier, second=place))
+        return tuple(found)
+
     def opponents(self) -> tuple[Arm, ...]:
         """Return the arms the top one is compared with: the controls, or all where none is."""
         top = self.results.method
@@ -45,3 +69,10 @@ class Study:
             (arm for arm in self.results.controls if arm.name != top), key=lambda arm: arm.name
         )
         return tuple(arm for arm in others if arm.is_control) or tuple(others)
+
+
+def _joining(pairs: Sequence[SamePair], run: int) -> SamePair:
+    """Return the pair that tells why a run is the same as others."""
+    return next((p for p in pairs if p.second == run), None) or next(
+        p for p in pairs if p.first == run
+    )

@@ -112,6 +112,18 @@ class Aligned:
         cells = (len(self.control.counts) + len(self.treatment.counts)) * len(self.tasks)
         return len(self.missing) / cells
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether any answer ended in an error."""
+        return self.control.errored is not None or self.treatment.errored is not None
+
+    @property
+    def stems(self) -> tuple[str, ...] | None:
+        """Clusters read from what the ids of tasks share; None where they show none."""
+        from audit.stats import stem_clusters
+
+        return stem_clusters(self.tasks)
+
     def complete(self) -> Aligned:
         """Return the tasks that every run has answers to."""
         rows = (*self.control.samples, *self.treatment.samples)

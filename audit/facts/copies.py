@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from audit.facts.likeness import copied_answers
+from audit.facts.memo import once
 from audit.pointer import join
 from audit.results import Evaluation, Results, Run
 
@@ -55,6 +56,7 @@ class SamePair:
     pointers: tuple[str, ...]
 
 
+@once
 def copies_in(results: Results) -> dict[str, tuple[SamePair, ...]]:
     """Return the pairs of every arm, by the pointer of the arm; places are in ``arm.runs``."""
     arms = results.arms
@@ -97,6 +99,14 @@ def independent_runs(runs: Sequence[Run], others: Sequence[Run] = ()) -> int:
     return len(runs) - len(same_runs(runs, others))
 
 
+def components(count: int, pairs: Iterable[SamePair]) -> list[int]:
+    """Return for each of ``count`` runs the first run that is the same training."""
+    groups = _Groups(count)
+    for pair in pairs:
+        groups.join(pair)
+    return [groups.root(place) for place in range(count)]
+
+
 class _Groups:
     """Runs that are known to be one, as a union-find forest, and the pairs that joined them."""
 
@@ -109,15 +119,15 @@ class _Groups:
         return tuple(sorted(self._pairs, key=lambda pair: (pair.second, pair.first)))
 
     def joined(self, first: int, second: int) -> bool:
-        return self._root(first) == self._root(second)
+        return self.root(first) == self.root(second)
 
     def join(self, pair: SamePair) -> None:
-        one, other = self._root(pair.first), self._root(pair.second)
+        one, other = self.root(pair.first), self.root(pair.second)
         if one != other:
             self._parents[max(one, other)] = min(one, other)
             self._pairs.append(pair)
 
-    def _root(self, place: int) -> int:
+    def root(self, place: int) -> int:
         while self._parents[place] != place:
             self._parents[place] = self._parents[self._parents[place]]
             place = self._parents[place]

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from audit.facts.copies import tells_runs_apart
 from audit.results import Results, Run
 
 GRADES = "ABCD"
@@ -81,7 +82,7 @@ def run_grade(results: Results, arm: str, run: Run) -> str:
     identified = run.document.get("identified_by") or _unstated(results, run)
     final = run.document.get("final_parameters_sha256")
     recorded = identified == TRAINER_RECORD
-    if (final and has_figures(run.training)) or (recorded and _studied(results)):
+    if (final and tells_runs_apart(run.training)) or (recorded and _studied(results)):
         return "A"
     named = run.run_id is not None
     if named and _has_gradient_figures(run.training):
@@ -114,11 +115,6 @@ def _unstated(results: Results, run: Run) -> str:
 
 def _studied(results: Results) -> bool:
     return bool(results.block("provenance").get("study_sha256"))
-
-
-def has_figures(log: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a training log holds what differs between two runs: rewards, losses, gradients."""
-    return any(step.get("rewards") or step.get("updates") or _figures(step) for step in log)
 
 
 def _has_gradient_figures(log: Iterable[Mapping[str, Any]]) -> bool:
