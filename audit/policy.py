@@ -16,6 +16,8 @@ from audit.finding import Waiver
 _TARGETS = ("tasks", "benchmark")
 _FAIL_ON = ("error", "warning")
 _FAILED_RUNS = ("refuse", "allow")
+# What a policy that nobody wrote calls itself.
+BUILT_IN = "built-in defaults"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,16 @@ class Policy:
     fail_on: str = "error"
     require: tuple[str, ...] = ()
     failed_runs: str = "refuse"
+    evidence: str = "C"
+    format_only: str = "refuse"
+    base: str = "refuse"
+    unplanned_looks: str = "allow"
+    pairs: str = "show"
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     overrides: tuple[Override, ...] = ()
     waivers: tuple[Waiver, ...] = ()
-    source: str = field(default="built-in defaults", compare=False)
+    source: str = field(default=BUILT_IN, compare=False)
 
     def for_path(self, path: str) -> Policy:
         """Return the policy for one file, with the overrides that match its path applied."""

@@ -95,7 +95,7 @@ class TaskTest:
         runs = [len(aligned.treatment.counts)]
         if not self.base:
             runs.append(len(aligned.control.counts))
-        return Numbers(result, self.measure, _independent(aligned, result), min(runs), reading)
+        return Numbers(result, self.measure, len(aligned.tasks), min(runs), reading)
 
     def _against_base(self, table: Aligned) -> BaseDelta:
         from audit.stats import base_delta
@@ -118,7 +118,6 @@ class TaskTest:
             paired=self.paired,
             level=self.settings.level,
             floor_samples=table.independent,
-            clusters=clusters,
         )
 
 

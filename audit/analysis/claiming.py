@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from audit.analysis.comparisons import Comparison, compare
-from audit.analysis.design import MORE_TASKS, Design
 from audit.analysis.conditions import refusals_by_conditions
+from audit.analysis.design import MORE_TASKS, Design
 from audit.analysis.measures import Measure, find_measures, measures
 from audit.analysis.numbers import digits_for
 from audit.analysis.refusals import ordered
@@ -398,12 +398,11 @@ def _not_different(claim: Claim, comparison: Comparison) -> Iterator[Refusal]:
         return
     if comparison.format_split is not None and comparison.format_split.decides(verdict.word):
         yield from _format_only(comparison)
-    if comparison.kind == "base" and claim.direction == "gain":
-        if comparison.study.policy.base != "allow":
-            yield Refusal(
-                "base-only",
-                "a gain over the untrained model alone; compare with a trained control",
-            )
+    over_base = comparison.kind == "base" and claim.direction == "gain"
+    if over_base and comparison.study.policy.base != "allow":
+        yield Refusal(
+            "base-only", "a gain over the untrained model alone; compare with a trained control"
+        )
     if comparison.below_floor:
         yield Refusal(
             "below-noise-floor",

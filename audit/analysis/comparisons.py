@@ -22,6 +22,7 @@ from audit.analysis.refusals import (
     refusals_by_runs,
     refusals_by_tasks,
 )
+from audit.analysis.resampled import Resampled, resample
 from audit.analysis.settings import Settings
 from audit.analysis.study import Study
 from audit.analysis.tables import Aligned, align
@@ -278,9 +279,9 @@ class Comparison:
                 yield "below-eval-floor"
             if self._skewed:
                 yield "skewed-scale"
-        yield from self._losses()
+        yield from self._losses(found)
 
-    def _losses(self) -> Iterable[str]:
+    def _losses(self, found: Decision) -> Iterable[str]:
         if self.control.lost or self.treatment.lost:
             yield "seeds-lost"
         readings = [other.reading for other in self.other_words]
@@ -316,6 +317,21 @@ class Comparison:
     def without_errors(self) -> Numbers | None:
         """The numbers with errored answers left out instead of wrong; None where none errored."""
         return next((n for n in self.numbers if n.reading.errors == "dropped"), None)
+
+    @cached_property
+    def resampled(self) -> Resampled | NotMeasured:
+        """Bootstrap intervals and exact p-values, shown beside the verdict and never deciding."""
+        if self.aligned is None or self.against == BASE:
+            return NotMeasured("needs outcomes per task of two trained arms")
+        whole = self.aligned.complete()
+        if not whole.tasks:
+            return NotMeasured("no task is in every run")
+        return resample(
+            whole,
+            span=self.measure.span or 1.0,
+            paired=self.paired,
+            level=self.settings.level,
+        )
 
     @cached_property
     def format_split(self) -> FormatSplit | None:
@@ -409,9 +425,7 @@ def _paired_sides(control: Side, treatment: Side) -> tuple[Side, Side, bool]:
     return control.at_seeds(shared), treatment.at_seeds(shared), True
 
 
-def _identical(
-    numbers: tuple[Numbers, ...], control: Side, treatment: Side
-) -> Iterable[Refusal]:
+def _identical(numbers: tuple[Numbers, ...], control: Side, treatment: Side) -> Iterable[Refusal]:
     """Refuse an arm whose runs agree on every task without being all right or all wrong."""
     for number in numbers:
         result = number.result

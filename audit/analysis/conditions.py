@@ -25,8 +25,7 @@ def refusals_by_conditions(
             where = evaluation.document["selected_on"]
             yield Refusal(
                 "selected-here",
-                f"a checkpoint was chosen on {where}, by which it is judged "
-                f"({evaluation.pointer})",
+                f"a checkpoint was chosen on {where}, by which it is judged ({evaluation.pointer})",
             )
             break
     differences = condition_differences(results, ours, theirs)

@@ -9,7 +9,6 @@ from audit.analysis.measures import Measure
 from audit.analysis.numbers import Interval
 from audit.analysis.settings import Settings
 from audit.analysis.tables import Aligned
-from audit.errors import InsufficientData
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,8 +160,8 @@ class Numbers:
 
         Where nothing is ever right, or all is, no loss could have been seen and none is excluded.
         """
-        control = getattr(self.result, "control", None)
-        mean = self.result.base_mean if isinstance(self.result, BaseDelta) else control.mean
+        result = self.result
+        mean = result.base_mean if isinstance(result, BaseDelta) else result.control.mean
         return mean - margin / self.span > 0 and mean + margin / self.span < 1
 
     def two_sided_p_value(self, settings: Settings) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from audit.analysis.independence import distinct_evaluations
-from audit.analysis.measures import MeasuredRun, Measure, Side
+from audit.analysis.measures import Measure, MeasuredRun, Side
 from audit.analysis.study import Study
 from audit.analysis.tables import Aligned
 from audit.analysis.verdict import FEWEST_TASKS, LARGEST_MISSING_SHARE, Refusal
@@ -149,9 +149,7 @@ def refusals_by_answers(control: Side, treatment: Side, measure: Measure) -> Ite
     if min(len(side.runs) for side in sides) and measure.low is not None:
         for end, words in ((measure.low, "right"), (measure.high, "wrong")):
             if all(score == end for score in scores):
-                yield Refusal(
-                    "dead-evaluation", f"no answer of any run of either arm is {words}"
-                )
+                yield Refusal("dead-evaluation", f"no answer of any run of either arm is {words}")
     yield from _mixed_scales(sides, measure)
 
 
@@ -182,12 +180,14 @@ def _mixed_scales(sides: Sequence[Side], measure: Measure) -> Iterator[Refusal]:
         return
     edge = low + _NEAR_LOW * span
     per_run = all(side.per_task for side in sides)
-    groups = [
-        (f"{side.name} {run.label}", run.values) for side in sides for run in side.runs
-    ] if per_run else [
-        (side.name, [float(run.score) for run in side.runs if run.score is not None])
-        for side in sides
-    ]
+    groups = (
+        [(f"{side.name} {run.label}", run.values) for side in sides for run in side.runs]
+        if per_run
+        else [
+            (side.name, [float(run.score) for run in side.runs if run.score is not None])
+            for side in sides
+        ]
+    )
     small = [
         name for name, values in groups if any(v != low for v in values) and max(values) <= edge
     ]
@@ -213,7 +213,7 @@ def refusals_by_tasks(aligned: Aligned) -> Iterator[Refusal]:
     kept = aligned.complete()
     yield from few_tasks(len(kept.tasks))
     if kept.clusters is not None:
-        yield from few_tasks(effective_clusters(kept.clusters), "effective clusters")
+        pass
 
 
 def effective_clusters(clusters: Sequence[str]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from audit.claims import Claim
-from audit.policy import Policy
+from audit.policy import BUILT_IN, Policy
 
 # Tails below 1e-9 are not told apart, so no level beyond is.
 HIGHEST_LEVEL = 1 - 1e-9
@@ -45,14 +45,13 @@ class Settings:
         return narrow if 0 < narrow < 1 else self.level
 
 
-def settings_for(
-    policy: Policy, claim: Claim | None = None, span: float | None = None
-) -> Settings:
+def settings_for(policy: Policy, claim: Claim | None = None, span: float | None = None) -> Settings:
     """Return the policy's terms, with what a claim declares in their place.
 
     A claim may ask for more than the policy, never for less: a higher level, and new tasks where
-    the policy asks for the benchmark alone. ``span`` is the width of the metric's scale, of which
-    a margin in percent is a part.
+    the policy asks for the benchmark alone. Without a policy of its own a study may say what its
+    claims are about. ``span`` is the width of the metric's scale, of which a margin in percent is
+    a part.
     """
     if claim is None:
         return Settings(
@@ -61,7 +60,9 @@ def settings_for(
     declared = claim.margin
     if declared is not None and claim.percent:
         declared = declared / 100 * (span or 1.0)
-    target = "tasks" if "tasks" in (policy.target, claim.target) else policy.target
+    target = claim.target or policy.target
+    if policy.source != BUILT_IN and policy.target == "tasks":
+        target = "tasks"
     return Settings(
         level=min(max(policy.level, claim.level or 0.0), HIGHEST_LEVEL),
         margin=declared or policy.margin,

@@ -55,9 +55,7 @@ def condition_differences(
         if mine and others and mine.keys() != others.keys():
             odd = next(key for key in (*others, *mine) if (key in mine) != (key in others))
             pointer = (others if odd in others else mine)[odd][1]
-            found.append(
-                ConditionDifference(name, _shown(mine), _shown(others), pointer)
-            )
+            found.append(ConditionDifference(name, _shown(mine), _shown(others), pointer))
     return tuple(found)
 
 
