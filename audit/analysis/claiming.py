@@ -256,7 +256,7 @@ def _subject(study: Study, claim: Claim) -> tuple[Measure, str, str] | Refusal:
     if len(found) > 1:
         seen = ", ".join(" ".join(filter(None, (m.benchmark, m.split))) or "unnamed" for m in found)
         return Refusal("ambiguous-benchmark", f"{claim.metric} was measured on several: {seen}")
-    return found[0], arm, against
+    return replace(found[0], checkpoints=claim.checkpoints), arm, against
 
 
 def _arm_name(results: Results, name: str) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from math import sqrt
 
 from audit.analysis.by_score import on_unit, score_numbers, scores_of
 from audit.analysis.by_task import TaskTest
@@ -199,7 +200,10 @@ class Comparison:
         """The floor of a difference of means over these runs."""
         if not isinstance(self.floor, Floor) or not all(self.seeds):
             return None
-        return self.floor.between(self.seeds[1], self.seeds[0])
+        floor = self.floor.between(self.seeds[1], self.seeds[0])
+        # A run's score is the mean of so many evaluations of it.
+        evaluations = max(len(self.measure.checkpoints), 1)
+        return None if floor is None else floor / sqrt(evaluations)
 
     @property
     def below_floor(self) -> bool:
@@ -366,6 +370,7 @@ def compare(
         Names of arms; ``against`` may be ``base``.
     settings : Settings
     """
+    measure = study.at_common_step(measure, arm, against)
     control, treatment = study.side(against, measure), study.side(arm, measure)
     paired = False
     if settings.paired and against != BASE:
@@ -384,7 +389,7 @@ def compare(
         else:
             refusals += refusals_by_tasks(found)
             numbers = test.readings(found)
-    elif against != BASE and control.runs and treatment.runs:
+    elif against != BASE and control.measured and treatment.measured:
         scored = score_numbers(control, treatment, measure, settings)
         if isinstance(scored, Refusal):
             refusals.append(scored)

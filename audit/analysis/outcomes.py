@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -85,6 +85,30 @@ def task_outcomes(
     if fault is not None:
         return fault
     return found if attempts is None else _any_of(found, attempts)
+
+
+def summed(checkpoints: Sequence[TaskOutcomes]) -> TaskOutcomes:
+    """Return the answers of several checkpoints of one run as those of one evaluation.
+
+    Independent answers of a task remain those of one checkpoint.
+    """
+    first = checkpoints[0]
+    if len(checkpoints) == 1:
+        return first
+
+    def total(lists: Iterable[list[int] | None]) -> list[int] | None:
+        known = [values for values in lists if values is not None]
+        return [sum(column) for column in zip(*known, strict=True)] if known else None
+
+    return replace(
+        first,
+        counts=total(one.counts for one in checkpoints) or [],
+        samples=total(one.samples for one in checkpoints) or [],
+        errored=total(one.errored for one in checkpoints),
+        unparsed=total(one.unparsed for one in checkpoints),
+        independent=first.independent or min(k for k in first.samples if k),
+        lengths=None,
+    )
 
 
 def _from_counts(evaluation: Evaluation) -> TaskOutcomes | None:

@@ -66,7 +66,8 @@ def _of_arm(study: Study, side: Side) -> Iterator[Refusal]:
         yield Refusal("incomplete", f"{side.name} has finished runs without a score: {labels}")
     for run in side.runs:
         if run.fault is not None:
-            yield Refusal("incomplete", f"evaluation of {side.name} {run.label}: {run.fault}")
+            line = f"evaluation of {side.name} {run.label}: {run.fault}"
+            yield Refusal(run.fault_reason, line)
 
 
 def _too_few(side: Side, pairs: Sequence[SamePair]) -> str:

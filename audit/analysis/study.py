@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from audit.analysis.floors import Floor, NotMeasured, floor_of
-from audit.analysis.measures import Measure, Side, arm_side, base_side
+from audit.analysis.measures import Measure, Side, arm_side, base_side, common_step
 from audit.claims import BASE
 from audit.facts import evidence
 from audit.facts.copies import SamePair, components, copies_in
@@ -34,6 +34,15 @@ class Study:
                 else arm_side(self.results, arm, measure)
             )
         return self._sides[key]
+
+    def at_common_step(self, measure: Measure, *names: str) -> Measure:
+        """Return the measure at the last step that all runs of two arms were evaluated at.
+
+        A measure with checkpoints of its own keeps them. The base is not trained and has no step.
+        """
+        arms = [arm for name in names if name != BASE and (arm := self.results.arm(name))]
+        step = None if measure.checkpoints else common_step(measure, arms)
+        return measure if step is None else replace(measure, checkpoints=(step,))
 
     def floor(self, measure: Measure) -> Floor | NotMeasured:
         """Return the noise floor of a measure."""
