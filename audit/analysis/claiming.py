@@ -9,6 +9,7 @@ from functools import cached_property
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.conditions import refusals_by_conditions
 from audit.analysis.design import MORE_TASKS, Design
+from audit.analysis.looks import ONE_LOOK, ClaimLook, look_at, settings_at
 from audit.analysis.measures import Measure, find_measures, measures
 from audit.analysis.numbers import digits_for
 from audit.analysis.refusals import ordered
@@ -63,6 +64,8 @@ class ClaimResult:
         Adjusted for all declared claims.
     min_seeds : int
         Training runs per arm that the policy asks for.
+    look : ClaimLook or None
+        Which look at the study it was judged at; None where nothing was compared.
     """
 
     claim: Claim
@@ -72,6 +75,7 @@ class ClaimResult:
     p_value: float
     holm_p_value: float
     min_seeds: int
+    look: ClaimLook | None = None
 
     @property
     def supported(self) -> bool:
@@ -145,6 +149,17 @@ class _Draft:
     comparison: Comparison | None
     refusals: tuple[Refusal, ...]
     p_value: float
+    look: ClaimLook | None = None
+    alpha: float = 0.05
+
+    @property
+    def adjusted(self) -> float:
+        """The p-value that enters Holm's correction: a look's own correction is in it."""
+        if self.look is None or self.refusals:
+            return self.p_value
+        return self.look.adjusted(
+            self.p_value, equivalence=self.claim.direction in ("equivalent", "no loss")
+        )
 
     @property
     def hypothesis(self) -> object:
@@ -184,7 +199,7 @@ def _adjusted(drafts: Sequence[_Draft]) -> list[float]:
     order = [places.setdefault(draft.hypothesis, len(places)) for draft in drafts]
     p_values = [0.0] * len(places)
     for place, draft in zip(order, drafts, strict=True):
-        p_values[place] = draft.p_value
+        p_values[place] = draft.adjusted
     if len(p_values) > 1:
         from audit.stats import holm
 
@@ -194,10 +209,8 @@ def _adjusted(drafts: Sequence[_Draft]) -> list[float]:
 
 def _result(draft: _Draft, holm_p_value: float, min_seeds: int) -> ClaimResult:
     refusals, comparison = draft.refusals, draft.comparison
-    if not refusals and comparison is not None:
-        alpha = 1 - comparison.settings.level
-        if not holm_p_value < alpha:
-            refusals = (_after_holm(draft.p_value, holm_p_value, alpha),)
+    if not refusals and comparison is not None and not holm_p_value < draft.alpha:
+        refusals = (_after_holm(draft.adjusted, holm_p_value, draft.alpha),)
     verdict = comparison.verdict if comparison is not None else _no_verdict(refusals)
     return ClaimResult(
         claim=draft.claim,
@@ -207,6 +220,7 @@ def _result(draft: _Draft, holm_p_value: float, min_seeds: int) -> ClaimResult:
         p_value=draft.p_value,
         holm_p_value=holm_p_value,
         min_seeds=min_seeds,
+        look=draft.look,
     )
 
 
@@ -230,10 +244,26 @@ def _draft(study: Study, claim: Claim, min_seeds: int) -> _Draft:
         return _Draft(claim, None, (found,), 1.0)
     measure, arm, against = found
     settings = settings_for(study.policy, claim, measure.span)
-    comparison = compare(study, measure, arm, against, settings)
-    refusals = ordered((*comparison.refusals, *_refusals(claim, comparison, min_seeds)))
+    measure = study.at_common_step(measure, arm, against)
+    control, treatment, _ = study.sides(arm, against, measure, paired=settings.paired)
+    look = look_at(study, claim, control, treatment, settings.level)
+    early: list[Refusal] = []
+    if isinstance(look, Refusal):
+        early.append(look)
+        look = ClaimLook(ONE_LOOK, 1 - settings.level)
+    elif look.threshold is None:
+        early.append(_before_first_look(look))
+    comparison = compare(study, measure, arm, against, settings_at(look, settings))
+    refusals = ordered((*comparison.refusals, *early, *_refusals(claim, comparison, min_seeds)))
     p_value = 1.0 if refusals else _p_value(claim, comparison)
-    return _Draft(claim, comparison, refusals, p_value)
+    return _Draft(claim, comparison, refusals, p_value, look, 1 - settings.level)
+
+
+def _before_first_look(look: ClaimLook) -> Refusal:
+    return Refusal(
+        "before-first-look",
+        f"the plan looks first at {look.first} runs per arm, and these are fewer",
+    )
 
 
 def _subject(study: Study, claim: Claim) -> tuple[Measure, str, str] | Refusal:

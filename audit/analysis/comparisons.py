@@ -40,7 +40,6 @@ from audit.facts.evidence import Evidence
 from audit.facts.evidence import weakest as least_evidence
 from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
 
-FEWEST_PAIRS = 3
 # With fewer runs the error rate is not kept everywhere: see benchmarks/calibration.md.
 PROVISIONAL_BELOW = 3
 
@@ -371,10 +370,7 @@ def compare(
     settings : Settings
     """
     measure = study.at_common_step(measure, arm, against)
-    control, treatment = study.side(against, measure), study.side(arm, measure)
-    paired = False
-    if settings.paired and against != BASE:
-        control, treatment, paired = _paired_sides(control, treatment)
+    control, treatment, paired = study.sides(arm, against, measure, paired=settings.paired)
     test = TaskTest(measure, settings, against == BASE, paired)
     refusals = [
         *refusals_by_runs(study, control, treatment),
@@ -420,14 +416,6 @@ def _kind(control: Side, treatment: Side, refusals: Sequence[Refusal]) -> str:
     if any(refusal.reason == "one-seed" for refusal in refusals):
         return "one-seed"
     return "per-task" if control.per_task and treatment.per_task else "scores"
-
-
-def _paired_sides(control: Side, treatment: Side) -> tuple[Side, Side, bool]:
-    """Keep the runs whose seed both arms have, where there are three such pairs."""
-    shared = {r.seed for r in control.runs} & {r.seed for r in treatment.runs} - {None}
-    if len(shared) < FEWEST_PAIRS:
-        return control, treatment, False
-    return control.at_seeds(shared), treatment.at_seeds(shared), True
 
 
 def _identical(numbers: tuple[Numbers, ...], control: Side, treatment: Side) -> Iterable[Refusal]:

@@ -29,6 +29,8 @@ class Settings:
         Whether pairing of the seeds was declared.
     direction : str or None
         What is claimed; missing tasks are scored against it.
+    narrow_level : float or None
+        Level of the interval that shows equivalence, where a plan sets it.
     """
 
     level: float
@@ -37,10 +39,13 @@ class Settings:
     target: str
     paired: bool = False
     direction: str | None = None
+    narrow_level: float | None = None
 
     @property
     def equivalence_level(self) -> float:
         """Level of the interval that shows equivalence: both one-sided errors spent."""
+        if self.narrow_level is not None:
+            return self.narrow_level
         narrow = round(2 * self.level - 1, 12)
         return narrow if 0 < narrow < 1 else self.level
 

@@ -10,16 +10,23 @@ from audit.analysis.measures import Measure, Side, arm_side, base_side, common_s
 from audit.claims import BASE
 from audit.facts import evidence
 from audit.facts.copies import SamePair, components, copies_in
+from audit.facts.plans import DeclaredPlan, declared_plan
 from audit.policy import Policy
 from audit.results import Arm, Results
+
+FEWEST_PAIRS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A results file with the policy in force."""
+    """A results file with the policy in force.
+
+    ``looked`` are the runs per arm at which its claims were judged before, without a plan.
+    """
 
     results: Results
     policy: Policy
+    looked: tuple[int, ...] = ()
     _sides: dict[tuple[str, Measure], Side] = field(default_factory=dict)
     _floors: dict[Measure, Floor | NotMeasured] = field(default_factory=dict)
 
@@ -34,6 +41,21 @@ class Study:
                 else arm_side(self.results, arm, measure)
             )
         return self._sides[key]
+
+    def sides(
+        self, arm: str, against: str, measure: Measure, *, paired: bool
+    ) -> tuple[Side, Side, bool]:
+        """Return control and treatment, and whether they are paired by seed.
+
+        Where pairing was declared and three seeds or more are shared, only those runs are kept.
+        """
+        control, treatment = self.side(against, measure), self.side(arm, measure)
+        if not paired or against == BASE:
+            return control, treatment, False
+        shared = {r.seed for r in control.runs} & {r.seed for r in treatment.runs} - {None}
+        if len(shared) < FEWEST_PAIRS:
+            return control, treatment, False
+        return control.at_seeds(shared), treatment.at_seeds(shared), True
 
     def at_common_step(self, measure: Measure, *names: str) -> Measure:
         """Return the measure at the last step that all runs of two arms were evaluated at.
@@ -70,6 +92,11 @@ class Study:
             if earlier != place:
                 found.append(replace(_joining(pairs, run.run.index), first=earlier, second=place))
         return tuple(found)
+
+    @property
+    def plan(self) -> DeclaredPlan | None:
+        """The plan that the study declared; None where it has none."""
+        return declared_plan(self.results)
 
     def opponents(self) -> tuple[Arm, ...]:
         """Return the arms the top one is compared with: the controls, or all where none is."""
