@@ -127,10 +127,13 @@ class Comparison:
         """The numbers the verdict rests on: those of the reading that says least.
 
         For a claim of a gain or a loss that is the reading with the largest p-value; else that
-        of the weakest word, and among equal words the largest p-value of no difference.
+        of the weakest word, and among equal words the largest p-value of no difference. Where no
+        verdict is given it is the plain reading; none where outcomes are missing.
         """
-        if not self.numbers:
-            return None
+        if any(refusal.reason == "incomplete" for refusal in self.refusals):
+            return None  # what is missing may be missing for a reason: no reading is the study's
+        if self.decision is None:
+            return self.numbers[0] if self.numbers else None
         settings = self.settings
         if settings.direction in ("gain", "loss"):
             about, direction = self.numbers[0].about(settings), settings.direction
