@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from audit.cli.safe import visible
+from audit.safetext import visible
 from audit.errors import AuditError, InputError, UsageError
 from audit.importers import IMPORTERS
 from audit.importers.folder.bringing_in import Brought, bring_in

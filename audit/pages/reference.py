@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 
+from audit import numerals
 from audit.analysis import Lottery, OneSeedStudy, Tally
-from audit.pages import markdown, numbers
+from audit.pages import markdown
 from audit.pages.arms import Arm, RunScore, SeedRow
 from audit.pages.checks import Check
 from audit.pages.deltas import Claim, Delta
@@ -79,7 +80,7 @@ def _lines() -> Iterator[str]:
                 yield from _entry(name, inspect.getdoc(member) or "")
         yield ""
     yield "FILTERS FOR NUMBERS (None is written as a dash)"
-    yield from _functions(numbers.FILTERS)
+    yield from _functions(numerals.FILTERS)
     yield ""
     yield "FILTERS FOR TEXT (in Markdown; in HTML the same names do the same)"
     texts = (markdown.text, markdown.cell, markdown.code, markdown.link, markdown.block)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from audit import numerals
 from audit.analysis import Analysis, Floor, NotMeasured, analyse
 from audit.finding import Severity
-from audit.pages import numbers, rounds
+from audit.pages import rounds
 from audit.pages.arms import Arm, SeedRow, arms, seed_rows
 from audit.pages.checks import Check, checks, versions
 from audit.pages.deltas import Claim, Delta, claims, deltas, floor_of
@@ -346,7 +347,7 @@ def notices(variables: Variables) -> list[str]:
     errors = sum(f.severity == Severity.ERROR.label for f in variables.findings)
     if errors:
         found.append(
-            f"audit verify finds {numbers.count(errors)} error{'s' * (errors > 1)} in this file; "
+            f"audit verify finds {numerals.count(errors)} error{'s' * (errors > 1)} in this file; "
             "see Checks."
         )
     return found
