@@ -15,7 +15,8 @@ from audit.analysis.numbers import digits_for
 from audit.analysis.refusals import ordered
 from audit.analysis.settings import settings_for
 from audit.analysis.study import Study
-from audit.analysis.verdict import Refusal, Verdict
+from audit.analysis.verdict import Refusal, Verdict, Weakening
+from audit.analysis.weakening import weakenings
 from audit.claims import BASE, Claim, fitted
 from audit.results import Results
 
@@ -76,6 +77,19 @@ class ClaimResult:
     holm_p_value: float
     min_seeds: int
     look: ClaimLook | None = None
+
+    @property
+    def evidence(self) -> str | None:
+        """Grade of the evidence that the runs are trainings; None below two runs per arm."""
+        found = None if self.comparison is None else self.comparison.evidence
+        return None if found is None else found.grade
+
+    @cached_property
+    def weakened_by(self) -> tuple[Weakening, ...]:
+        """What a reader must know beside a supported claim; empty where it is refused."""
+        if self.refusals or self.comparison is None:
+            return ()
+        return tuple(weakenings(self.claim, self.comparison, self.look))
 
     @property
     def supported(self) -> bool:

@@ -40,6 +40,14 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Weakening:
+    """What weakens a supported claim: a slug of the table of reasons or of a rule, and a line."""
+
+    slug: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The word about one comparison.
 
