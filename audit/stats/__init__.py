@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from audit.stats.base import base_delta
     from audit.stats.bootstrap import exact_bootstrap, exact_bootstrap_counts
     from audit.stats.clusters import ClusterTest, cluster_f_test
+    from audit.stats.content import FormatSplit, format_split
     from audit.stats.delta import seed_delta
     from audit.stats.draws import PairAgreement, RunPair, pair_agreement, pair_agreements
+    from audit.stats.errored import ErroredDelta, ErroredReading, errored_delta
     from audit.stats.floor import bernoulli_bound, floor_from_run_std, noise_floor, run_level_f_test
     from audit.stats.multiple import holm
     from audit.stats.paired import one_seed_interval, paired_t, seed_correlation
@@ -67,6 +69,9 @@ _HOME = {
     "Components": "records",
     "DistanceRatio": "relatedness",
     "EqualScores": "ties",
+    "ErroredDelta": "errored",
+    "ErroredReading": "errored",
+    "FormatSplit": "content",
     "HolmResult": "records",
     "IntervalEstimate": "records",
     "NoiseFloor": "records",
@@ -87,9 +92,11 @@ _HOME = {
     "distance_ratios": "relatedness",
     "equal_scores": "ties",
     "equal_scores_chance": "ties",
+    "errored_delta": "errored",
     "exact_bootstrap": "bootstrap",
     "exact_bootstrap_counts": "bootstrap",
     "floor_from_run_std": "floor",
+    "format_split": "content",
     "harmonic_samples": "spread",
     "holm": "multiple",
     "minimum_detectable_effect": "planning",
@@ -135,6 +142,9 @@ __all__ = [
     "Components",
     "DistanceRatio",
     "EqualScores",
+    "ErroredDelta",
+    "ErroredReading",
+    "FormatSplit",
     "HolmResult",
     "IntervalEstimate",
     "NoiseFloor",
@@ -155,9 +165,11 @@ __all__ = [
     "distance_ratios",
     "equal_scores",
     "equal_scores_chance",
+    "errored_delta",
     "exact_bootstrap",
     "exact_bootstrap_counts",
     "floor_from_run_std",
+    "format_split",
     "harmonic_samples",
     "holm",
     "minimum_detectable_effect",

@@ -103,17 +103,33 @@ def seed_delta(
         raise ValueError(f"paired arms need equal seeds, got {arm_c.seeds} and {arm_t.seeds}")
     groups = None if clusters is None else clusters_of(clusters, arm_c.tasks)
     parts = (ArmParts(arm_c, floor_samples, groups), ArmParts(arm_t, floor_samples, groups))
+    return compared(*parts, paired=paired, level=level, clusters=groups)
+
+
+def compared(
+    control: ArmParts,
+    treatment: ArmParts,
+    *,
+    paired: bool,
+    level: float,
+    clusters: Clusters | None,
+) -> SeedDelta:
+    """Return the record of two arms whose components are known; see `seed_delta`."""
+    parts = (control, treatment)
+    arm_c, arm_t = control.source, treatment.source
     declared, paired = paired, paired and arm_c.seeds >= 3
-    v_t = difference_variance(*task_differences(arm_c, arm_t), groups)
-    squares = _paired_squares(arm_c, arm_t, v_t, groups) if paired else None
-    fixed, raw, x = _paired(parts, squares, groups) if squares else _unpaired(parts, v_t, groups)
+    v_t = difference_variance(*task_differences(arm_c, arm_t), clusters)
+    squares = _paired_squares(arm_c, arm_t, v_t, clusters) if paired else None
+    fixed, raw, x = (
+        _paired(parts, squares, clusters) if squares else _unpaired(parts, v_t, clusters)
+    )
     return SeedDelta(
         delta=float(fixed.delta),
         fixed=interval(fixed, level),
         random=hulled_interval(fixed, raw, level),
         raw=interval(raw, level),
-        control=parts[0].record(),
-        treatment=parts[1].record(),
+        control=control.record(),
+        treatment=treatment.record(),
         x=float(x),
         v_t=float(v_t),
         df_eq=float(equal_variance_df(arm_c.seeds, arm_t.seeds)),
@@ -124,8 +140,8 @@ def seed_delta(
         ms_task=float(squares[1]) if squares else None,
         ms_seed_task=float(squares[2]) if squares else None,
         seed_correlation=_run_correlation(arm_c, arm_t) if declared else None,
-        clusters=None if groups is None else groups.count,
-        effective_clusters=None if groups is None else float(groups.effective),
+        clusters=None if clusters is None else clusters.count,
+        effective_clusters=None if clusters is None else float(clusters.effective),
         fixed_pivot=fixed,
         raw_pivot=raw,
     )
@@ -135,13 +151,19 @@ class ArmParts:
     """Exact variance components of one arm.
 
     ``units`` counts what ``q`` is the mean square over with the seeds: tasks, or clusters.
+    A matrix that is not ``bounded`` by 0 and 1 has no end at which all answers are alike.
     """
 
     __slots__ = ("identical", "moments", "q", "saturated", "seeds", "source", "tasks", "u",
                  "units", "v")  # fmt: skip
 
     def __init__(
-        self, arm: Outcomes, floor_samples: int | None = None, clusters: Clusters | None = None
+        self,
+        arm: Outcomes,
+        floor_samples: int | None = None,
+        clusters: Clusters | None = None,
+        *,
+        bounded: bool = True,
     ) -> None:
         self.source = arm
         self.seeds, self.tasks = arm.seeds, arm.tasks
@@ -151,7 +173,7 @@ class ArmParts:
             self.q = seed_by_cluster(arm.right, arm.denominator, clusters)
             self.units = clusters.count
         self.v = max(self.moments.s2, self.q / self.units)
-        self.saturated = self.moments.mean in (0, 1)
+        self.saturated = bounded and self.moments.mean in (0, 1)
         if self.saturated:
             self.v = saturated_variance(arm.seeds, arm.tasks, floor_samples or int(arm.harmonic))
         self.identical = not self.saturated and self.moments.s2 == 0 == self.moments.q
