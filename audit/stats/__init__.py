@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from audit.stats.base import base_delta
     from audit.stats.bootstrap import exact_bootstrap, exact_bootstrap_counts
+    from audit.stats.clusters import ClusterTest, cluster_f_test
+    from audit.stats.content import FormatSplit, format_split
     from audit.stats.delta import seed_delta
     from audit.stats.draws import PairAgreement, RunPair, pair_agreement, pair_agreements
+    from audit.stats.errored import ErroredDelta, ErroredReading, errored_delta
     from audit.stats.floor import bernoulli_bound, floor_from_run_std, noise_floor, run_level_f_test
     from audit.stats.multiple import holm
     from audit.stats.paired import one_seed_interval, paired_t, seed_correlation
@@ -46,12 +49,15 @@ if TYPE_CHECKING:
     from audit.stats.scores import score_delta
     from audit.stats.signflip import seed_permutation_p_value, sign_flip_p_value
     from audit.stats.spread import (
+        harmonic_samples,
         pooled_score_spread,
         pooled_seed_spread,
+        samples_by_difficulty,
         score_spread,
         seed_spread,
         variance_split,
     )
+    from audit.stats.stems import Stems, stem_clusters, stem_of
     from audit.stats.ties import EqualScores, equal_scores, equal_scores_chance
     from audit.stats.twolevel import two_level_bootstrap, two_level_sd
 
@@ -59,9 +65,13 @@ _HOME = {
     "ArmVariance": "records",
     "BaseDelta": "records",
     "BootstrapDistribution": "resampling",
+    "ClusterTest": "clusters",
     "Components": "records",
     "DistanceRatio": "relatedness",
     "EqualScores": "ties",
+    "ErroredDelta": "errored",
+    "ErroredReading": "errored",
+    "FormatSplit": "content",
     "HolmResult": "records",
     "IntervalEstimate": "records",
     "NoiseFloor": "records",
@@ -75,14 +85,19 @@ _HOME = {
     "ScoreDelta": "records",
     "SeedDelta": "records",
     "SeedSpread": "records",
+    "Stems": "stems",
     "base_delta": "base",
     "bernoulli_bound": "floor",
+    "cluster_f_test": "clusters",
     "distance_ratios": "relatedness",
     "equal_scores": "ties",
     "equal_scores_chance": "ties",
+    "errored_delta": "errored",
     "exact_bootstrap": "bootstrap",
     "exact_bootstrap_counts": "bootstrap",
     "floor_from_run_std": "floor",
+    "format_split": "content",
+    "harmonic_samples": "spread",
     "holm": "multiple",
     "minimum_detectable_effect": "planning",
     "noise_floor": "floor",
@@ -98,6 +113,7 @@ _HOME = {
     "power": "planning",
     "replication": "replicates",
     "run_level_f_test": "floor",
+    "samples_by_difficulty": "spread",
     "samples_needed": "planning",
     "score_delta": "scores",
     "score_spread": "spread",
@@ -107,6 +123,8 @@ _HOME = {
     "seed_spread": "spread",
     "seeds_needed": "planning",
     "sign_flip_p_value": "signflip",
+    "stem_clusters": "stems",
+    "stem_of": "stems",
     "tasks_needed": "planning",
     "tipping_sd": "replicates",
     "two_level_bootstrap": "twolevel",
@@ -120,9 +138,13 @@ __all__ = [
     "ArmVariance",
     "BaseDelta",
     "BootstrapDistribution",
+    "ClusterTest",
     "Components",
     "DistanceRatio",
     "EqualScores",
+    "ErroredDelta",
+    "ErroredReading",
+    "FormatSplit",
     "HolmResult",
     "IntervalEstimate",
     "NoiseFloor",
@@ -136,14 +158,19 @@ __all__ = [
     "ScoreDelta",
     "SeedDelta",
     "SeedSpread",
+    "Stems",
     "base_delta",
     "bernoulli_bound",
+    "cluster_f_test",
     "distance_ratios",
     "equal_scores",
     "equal_scores_chance",
+    "errored_delta",
     "exact_bootstrap",
     "exact_bootstrap_counts",
     "floor_from_run_std",
+    "format_split",
+    "harmonic_samples",
     "holm",
     "minimum_detectable_effect",
     "noise_floor",
@@ -159,6 +186,7 @@ __all__ = [
     "power",
     "replication",
     "run_level_f_test",
+    "samples_by_difficulty",
     "samples_needed",
     "score_delta",
     "score_spread",
@@ -168,6 +196,8 @@ __all__ = [
     "seed_spread",
     "seeds_needed",
     "sign_flip_p_value",
+    "stem_clusters",
+    "stem_of",
     "tasks_needed",
     "tipping_sd",
     "two_level_bootstrap",
