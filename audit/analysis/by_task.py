@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from audit.analysis.measures import Measure
 from audit.analysis.numbers import Numbers, Reading
@@ -12,11 +12,12 @@ from audit.analysis.tables import Aligned
 from audit.errors import InsufficientData
 from audit.stats.records import BaseDelta, SeedDelta
 
-# Errored answers are also counted against the claim where one arm has more than a fiftieth of
-# them, or the arms' shares are further apart than a hundredth.
-LARGEST_ERRORED_SHARE, LARGEST_ERRORED_GAP = 0.02, 0.01
-# Dropping errored answers may leave cells empty; beyond this share of the tasks it says little.
-LARGEST_EMPTIED_SHARE = 0.05
+_ERRORS = {
+    "wrong": "wrong",
+    "dropped": "dropped",
+    "worst-for-gain": "worst for treatment",
+    "worst-for-loss": "worst for control",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,47 +34,73 @@ class TaskTest:
 
         The first is the plain one: shared tasks, errored answers wrong, tasks independent.
         """
-        groupings = self._groupings(aligned.complete())
-        made = [
-            self._made(table, replace(reading, grouping=kind), clusters)
-            for reading, table in self._countings(aligned)
-            for kind, clusters in groupings
-        ]
-        return tuple(numbers for numbers in made if numbers is not None)
+        return tuple(self._readings(aligned))
 
-    def _groupings(self, aligned: Aligned) -> list[tuple[str, bool]]:
-        """Return the ways of grouping tasks: alone, and by declared clusters or stems of ids."""
-        ways = [("tasks", False)]
-        if self.base:
-            return ways
-        if aligned.clusters is not None:
-            ways.append(("clusters", True))
-        elif aligned.stems is not None:
-            ways.append(("stems", True))
-        return ways
-
-    def _countings(self, aligned: Aligned) -> Iterator[tuple[Reading, Aligned]]:
-        """Yield every way of counting errored and missing answers, without missing cells."""
+    def _readings(self, aligned: Aligned) -> Iterator[Numbers]:
         missing = "dropped" if aligned.missing else "none"
         whole = aligned.complete()
-        yield Reading(missing=missing), whole
-        if whole.has_errors:
-            dropped = self._dropped(whole)
-            if dropped is not None:
-                yield Reading(errors="dropped", missing=missing), dropped
-            if dropped is None or _errors_may_decide(whole):
-                for side in self._favoured():
-                    way = f"worst for {side}"
-                    yield Reading(errors=way, missing=missing), whole.counting_errors(way)
+        yield from self._plain(whole, missing)
+        if whole.has_errors and not self.base:
+            yield from self._errored(whole, missing)
         if aligned.missing:
             for side in self._favoured():
-                yield Reading(missing=f"against {side}"), aligned.filled(side)
+                yield from self._plain(aligned.filled(side), f"against {side}")
 
-    def _dropped(self, whole: Aligned) -> Aligned | None:
-        """Return the answers without errored ones; None where that empties too many tasks."""
-        kept = whole.counting_errors("dropped").complete()
-        emptied = len(whole.tasks) - len(kept.tasks)
-        return None if emptied > LARGEST_EMPTIED_SHARE * len(whole.tasks) else kept
+    def _plain(self, whole: Aligned, missing: str) -> Iterator[Numbers]:
+        """Yield the test with errored answers wrong, tasks alone and then in clusters."""
+        if len(whole.tasks) < 2:
+            return
+        for grouping, labels in self._groupings(whole):
+            try:
+                result = self._against_base(whole) if self.base else self._arms(whole, labels)
+            except InsufficientData:
+                continue
+            yield self._numbers(result, Reading(grouping=grouping, missing=missing))
+
+    def _errored(self, whole: Aligned, missing: str) -> Iterator[Numbers]:
+        """Yield the test with errored answers dropped, and counted against the claim."""
+        from audit.stats import errored_delta
+
+        grouping, labels = self._groupings(whole)[-1]
+        errored = tuple(
+            [[0] * len(whole.tasks)] * len(side.counts) if side.errored is None else side.errored
+            for side in (whole.control, whole.treatment)
+        )
+        try:
+            found = errored_delta(
+                whole.control.counts,
+                whole.treatment.counts,
+                samples=(whole.control.drawn, whole.treatment.drawn),
+                errored=errored,
+                claim=self._doubted(),
+                paired=self.paired,
+                level=self.settings.level,
+                clusters=labels,
+            )
+        except InsufficientData:
+            return
+        for way in found.readings:
+            if way.errored != "wrong":
+                kind = grouping if way.clustered else "tasks"
+                yield self._numbers(way.result, Reading(_ERRORS[way.errored], kind, missing))
+
+    def _groupings(self, whole: Aligned) -> list[tuple[str, Sequence[str] | None]]:
+        """Return the ways of grouping tasks: alone, and by declared clusters or stems of ids."""
+        ways: list[tuple[str, Sequence[str] | None]] = [("tasks", None)]
+        if self.base:
+            return ways
+        if whole.clusters is not None:
+            ways.append(("clusters", whole.clusters))
+        elif whole.stems is not None:
+            ways.append(("stems", whole.stems))
+        return ways
+
+    def _doubted(self) -> str:
+        """Return the claim against which errored answers count, in terms of the value."""
+        favoured = self._favoured()
+        if len(favoured) > 1:
+            return "equivalence"
+        return "gain" if favoured == ("treatment",) else "loss"
 
     def _favoured(self) -> tuple[str, ...]:
         """Return the sides against which doubt is counted: the one that the claim favours."""
@@ -83,19 +110,14 @@ class TaskTest:
         upward = (direction != "loss") == self.measure.higher_is_better
         return ("treatment",) if upward else ("control",)
 
-    def _made(self, aligned: Aligned, reading: Reading, clustered: bool) -> Numbers | None:
-        """Return the test on tasks without missing cells; None where they are too few."""
-        if len(aligned.tasks) < 2:
-            return None
-        clusters = (aligned.clusters or aligned.stems) if clustered else None
-        try:
-            result = self._against_base(aligned) if self.base else self._arms(aligned, clusters)
-        except InsufficientData:
-            return None
-        runs = [len(aligned.treatment.counts)]
-        if not self.base:
-            runs.append(len(aligned.control.counts))
-        return Numbers(result, self.measure, len(aligned.tasks), min(runs), reading)
+    def _numbers(self, result: SeedDelta | BaseDelta, reading: Reading) -> Numbers:
+        runs = [result.treatment.seeds]
+        tasks = result.tasks
+        if isinstance(result, SeedDelta):
+            runs.append(result.control.seeds)
+            if result.effective_clusters is not None:
+                tasks = int(result.effective_clusters)
+        return Numbers(result, self.measure, tasks, min(runs), reading)
 
     def _against_base(self, table: Aligned) -> BaseDelta:
         from audit.stats import base_delta
@@ -118,12 +140,5 @@ class TaskTest:
             paired=self.paired,
             level=self.settings.level,
             floor_samples=table.independent,
+            clusters=clusters,
         )
-
-
-def _errors_may_decide(whole: Aligned) -> bool:
-    control, treatment = whole.control.errored_share, whole.treatment.errored_share
-    return (
-        abs(treatment - control) > LARGEST_ERRORED_GAP
-        or max(control, treatment) > LARGEST_ERRORED_SHARE
-    )

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from audit import numerals
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.conditions import refusals_by_conditions
 from audit.analysis.design import MORE_TASKS, Design
 from audit.analysis.looks import ONE_LOOK, ClaimLook, look_at, settings_at
 from audit.analysis.measures import Measure, find_measures, measures
 from audit.analysis.numbers import digits_for
+from audit.analysis.parsing import Parsing
 from audit.analysis.refusals import ordered
 from audit.analysis.settings import settings_for
 from audit.analysis.study import Study
@@ -440,8 +442,8 @@ def _not_different(claim: Claim, comparison: Comparison) -> Iterator[Refusal]:
             "interval-reaches-zero", f"the verdict is {verdict.text}: {ends} includes zero{way}"
         )
         return
-    if comparison.format_split is not None and comparison.format_split.decides(verdict.word):
-        yield from _format_only(comparison)
+    if comparison.parsing is not None and comparison.parsing.decides(verdict.word, settings):
+        yield from _format_only(comparison, comparison.parsing)
     over_base = comparison.kind == "base" and claim.direction == "gain"
     if over_base and comparison.study.policy.base != "allow":
         yield Refusal(
@@ -483,16 +485,15 @@ def _readings_line(comparison: Comparison) -> str:
     return f"how errored answers are counted decides: {'; '.join(shown)}"
 
 
-def _format_only(comparison: Comparison) -> Iterator[Refusal]:
-    split = comparison.format_split
-    if split is None or comparison.study.policy.format_only == "allow":
+def _format_only(comparison: Comparison, found: Parsing) -> Iterator[Refusal]:
+    if comparison.study.policy.format_only == "allow":
         return
-    mine, theirs = split.parsed
+    mine, theirs = (numerals.fraction(share, 3) for share in found.parsed)
     yield Refusal(
         "format-only",
-        f"{split.format:+.3f} of the difference comes from parsing "
-        f"({mine:.3f} of the answers parsed against {theirs:.3f}), {split.content:+.3f} from "
-        "the answers",
+        f"{numerals.signed(found.format.delta)} of the difference comes from parsing ({mine} of "
+        f"the answers parsed against {theirs}), {numerals.signed(found.content.delta)} from the "
+        "answers",
     )
 
 

@@ -12,10 +12,10 @@ from audit.analysis.by_score import on_unit, score_numbers, scores_of
 from audit.analysis.by_task import TaskTest
 from audit.analysis.design import Design, design_of_scores, design_of_tasks
 from audit.analysis.floors import Floor, NotMeasured
-from audit.analysis.format_split import FormatSplit, split_by_format
 from audit.analysis.measures import Measure, Side, pass_at
 from audit.analysis.numbers import Interval, Numbers, Reading
 from audit.analysis.pairing import Description, describe
+from audit.analysis.parsing import Parsing, parsing
 from audit.analysis.refusals import (
     few_tasks,
     ordered,
@@ -299,8 +299,8 @@ class Comparison:
             readings and self.reading is not None and self.reading.grouping != "tasks"
         ):
             yield "cluster-sensitive"
-        if self.format_split is not None:
-            yield from self.format_split.qualifiers(found.word)
+        if self.parsing is not None:
+            yield from self.parsing.qualifiers(found.word, self.settings)
 
     @property
     def trained_runs(self) -> tuple[int, ...]:
@@ -340,11 +340,12 @@ class Comparison:
         )
 
     @cached_property
-    def format_split(self) -> FormatSplit | None:
-        """The difference split into parsing and content; None where all answers were parsed."""
-        if self.aligned is None or self.against == BASE:
+    def parsing(self) -> Parsing | None:
+        """The difference split into format and content; None where nothing is unparsed."""
+        if self.aligned is None or self.against == BASE or self.kind == "one-seed":
             return None
-        return split_by_format(self.aligned.complete(), self.measure, self.settings)
+        whole = self.aligned.complete()
+        return parsing(whole, self.measure, self.settings, paired=self.paired)
 
     @cached_property
     def pass_at_k(self) -> Comparison | None:

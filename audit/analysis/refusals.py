@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from audit.analysis.independence import distinct_evaluations
@@ -214,14 +215,13 @@ def refusals_by_tasks(aligned: Aligned) -> Iterator[Refusal]:
     kept = aligned.complete()
     yield from few_tasks(len(kept.tasks))
     if kept.clusters is not None:
-        pass
+        yield from few_tasks(effective_clusters(kept.clusters), "effective clusters")
 
 
 def effective_clusters(clusters: Sequence[str]) -> float:
-    """Return C^2 over the sum of squared weights n_c C / T: as many clusters of equal size."""
-    from audit.stats import effective_number_of_clusters
-
-    return effective_number_of_clusters(clusters)
+    """Return T^2 over the sum of squared sizes: so many clusters of equal size weigh as much."""
+    sizes = Counter(clusters).values()
+    return len(clusters) ** 2 / sum(size * size for size in sizes)
 
 
 def few_tasks(number: float | None, what: str = "tasks") -> Iterator[Refusal]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
-from operator import add, sub
 from typing import Any
 
 from audit.analysis.outcomes import TaskOutcomes
@@ -61,25 +60,9 @@ class Table:
         ]
         return replace(self, counts=counts, samples=[[n or k for n in row] for row in self.samples])
 
-    def without_errors(self) -> Table:
-        """Return the table with errored answers left out."""
-        if self.errored is None:
-            return self
-        return replace(self, samples=_combined(sub, self.samples, self.errored), errored=None)
-
-    def with_errors_right(self) -> Table:
-        """Return the table with errored answers counted as right."""
-        if self.errored is None:
-            return self
-        return replace(self, counts=_combined(add, self.counts, self.errored), errored=None)
-
 
 def _columns(rows: Rows | None, kept: Sequence[int]) -> Rows | None:
     return None if rows is None else [[row[task] for task in kept] for row in rows]
-
-
-def _combined(operation: Callable[[int, int], int], ours: Rows, theirs: Rows) -> Rows:
-    return [list(map(operation, *rows)) for rows in zip(ours, theirs, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +103,10 @@ class Aligned:
     @property
     def stems(self) -> tuple[str, ...] | None:
         """Clusters read from what the ids of tasks share; None where they show none."""
-        return None
+        from audit.stats import stem_clusters
+
+        found = stem_clusters(self.tasks)
+        return found.labels if found.kind == "clusters" else None
 
     def complete(self) -> Aligned:
         """Return the tasks that every run has answers to."""
@@ -147,23 +133,6 @@ class Aligned:
             treatment=self.treatment.filled(int(not against_treatment)),
             missing=(),
         )
-
-    def counting_errors(self, how: str) -> Aligned:
-        """Return all tasks with errored answers counted in another way than as wrong.
-
-        Parameters
-        ----------
-        how : str
-            ``dropped``; ``worst for treatment`` (the control's errored answers were right, the
-            treatment's wrong) or ``worst for control``. A cell that dropping empties is missing.
-        """
-        if how == "dropped":
-            control, treatment = self.control.without_errors(), self.treatment.without_errors()
-            return replace(self, control=control, treatment=treatment)
-        worse = "treatment" if how == "worst for treatment" else "control"
-        if worse == "treatment":
-            return replace(self, control=self.control.with_errors_right())
-        return replace(self, treatment=self.treatment.with_errors_right())
 
     def by_cluster(self) -> Aligned:
         """Return clusters in the place of tasks, each cell the mean over the cluster's tasks."""

@@ -7,19 +7,21 @@ from collections.abc import Iterator
 from audit import numerals
 from audit.analysis.comparisons import Comparison
 from audit.analysis.conditions import LARGEST_SHARE_LEFT_OUT, left_out_of_pairing
-from audit.analysis.format_split import FormatSplit
 from audit.analysis.looks import AFTER_LOOK, IN_PLAN, ClaimLook
+from audit.analysis.parsing import Parsing
 from audit.analysis.verdict import Weakening
 from audit.claims import BASE, Claim
 from audit.reasons import words_for
 
+# From this share on, what was not parsed is not worth a line.
+ALL_PARSED = 0.99
 # Qualifiers that are said in a line of their own below, and those that weaken nothing.
 _TOLD_APART = frozenset({"format", "material", "below-margin", "errors-decide"})
 
 
 def weakenings(claim: Claim, comparison: Comparison, look: ClaimLook | None) -> Iterator[Weakening]:
     """Yield what weakens a claim that the data support, the most telling first."""
-    yield from _format(comparison.format_split)
+    yield from _format(comparison.parsing)
     for slug in comparison.verdict.qualifiers:
         if slug not in _TOLD_APART:
             yield Weakening(slug.partition(" ")[0], words_for(slug))
@@ -30,12 +32,13 @@ def weakenings(claim: Claim, comparison: Comparison, look: ClaimLook | None) -> 
         yield from _collapse(comparison)
 
 
-def _format(split: FormatSplit | None) -> Iterator[Weakening]:
-    if split is None:
+def _format(found: Parsing | None) -> Iterator[Weakening]:
+    if found is None or min(found.parsed) >= ALL_PARSED:
         return
-    mine, theirs = (numerals.fraction(share) for share in split.parsed)
+    mine, theirs = (numerals.fraction(share) for share in found.parsed)
     shares = f"parsed {theirs} to {mine}" if mine != theirs else f"parsed {mine} in both arms"
-    parts = f"{numerals.signed(split.format)} is format, {numerals.signed(split.content)} content"
+    form, content = (numerals.signed(part.delta) for part in found.parts)
+    parts = f"{form} is format, {content} content"
     yield Weakening("format", f"{shares}: {parts}")
 
 

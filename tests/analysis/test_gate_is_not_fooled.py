@@ -137,7 +137,8 @@ def test_an_arm_is_not_compared_with_its_namesake() -> None:
 def test_a_margin_as_wide_as_the_scale_shows_no_equivalence() -> None:
     document = study(CONTROL, counts(0.3, 3, 7))
     wide = "equivalent accuracy method over control by {}"
-    assert judged(document, wide.format(0.3)) == (0, ["supported"])
+    assert judged(document, wide.format(0.25)) == (0, ["supported"])
+    assert judged(document, wide.format(0.3)) == (1, ["no-room"])
     assert judged(document, wide.format(0.5)) == (1, ["no-room"])
 
 
