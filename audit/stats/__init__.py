@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from audit.stats.relatedness import DistanceRatio, PairDistance, distance_ratios, pair_distance
     from audit.stats.replicates import replication, tipping_sd
     from audit.stats.resampling import BootstrapDistribution
+    from audit.stats.scales import MixedScales, has_room, mixed_scales, printed_unit
     from audit.stats.scores import score_delta
     from audit.stats.signflip import seed_permutation_p_value, sign_flip_p_value
     from audit.stats.spread import (
@@ -74,6 +75,7 @@ _HOME = {
     "FormatSplit": "content",
     "HolmResult": "records",
     "IntervalEstimate": "records",
+    "MixedScales": "scales",
     "NoiseFloor": "records",
     "PairAgreement": "draws",
     "PairDistance": "relatedness",
@@ -98,8 +100,10 @@ _HOME = {
     "floor_from_run_std": "floor",
     "format_split": "content",
     "harmonic_samples": "spread",
+    "has_room": "scales",
     "holm": "multiple",
     "minimum_detectable_effect": "planning",
+    "mixed_scales": "scales",
     "noise_floor": "floor",
     "one_seed_interval": "paired",
     "pair_agreement": "draws",
@@ -111,6 +115,7 @@ _HOME = {
     "pooled_score_spread": "spread",
     "pooled_seed_spread": "spread",
     "power": "planning",
+    "printed_unit": "scales",
     "replication": "replicates",
     "run_level_f_test": "floor",
     "samples_by_difficulty": "spread",
@@ -147,6 +152,7 @@ __all__ = [
     "FormatSplit",
     "HolmResult",
     "IntervalEstimate",
+    "MixedScales",
     "NoiseFloor",
     "PairAgreement",
     "PairDistance",
@@ -171,8 +177,10 @@ __all__ = [
     "floor_from_run_std",
     "format_split",
     "harmonic_samples",
+    "has_room",
     "holm",
     "minimum_detectable_effect",
+    "mixed_scales",
     "noise_floor",
     "one_seed_interval",
     "pair_agreement",
@@ -184,6 +192,7 @@ __all__ = [
     "pooled_score_spread",
     "pooled_seed_spread",
     "power",
+    "printed_unit",
     "replication",
     "run_level_f_test",
     "samples_by_difficulty",

@@ -187,10 +187,10 @@ class ScoreDelta:
         For the mean over these tasks; nothing can be said about other tasks.
     control, treatment : ScoreArm
     df_eq : float
-    denominator : int
-        Answers behind one score: tasks x samples, given or found.
-    denominator_found : bool
-        Found from the printed digits rather than given.
+    answers : int or None
+        Answers behind one score; None where unknown.
+    unit : float or None
+        Unit of the last printed decimal, which sets the floor where the answers are unknown.
     """
 
     delta: float
@@ -198,8 +198,8 @@ class ScoreDelta:
     control: ScoreArm
     treatment: ScoreArm
     df_eq: float
-    denominator: int
-    denominator_found: bool
+    answers: int | None
+    unit: float | None
     fixed_pivot: Pivot = field(repr=False)
 
     def at(self, level: float) -> ScoreDelta:
