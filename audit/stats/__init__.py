@@ -11,20 +11,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from audit.stats.base import base_delta
+    from audit.stats.best_checkpoint import CrossFittedBest, cross_fitted_best, task_half
     from audit.stats.bootstrap import exact_bootstrap, exact_bootstrap_counts
+    from audit.stats.checkpoint_rows import CheckpointDesign, checkpoint_designs, pooled_components
+    from audit.stats.checkpoint_tables import PooledCheckpoints, pool_checkpoints
     from audit.stats.clusters import ClusterTest, cluster_f_test
     from audit.stats.content import FormatSplit, format_split
     from audit.stats.delta import seed_delta
+    from audit.stats.designs import (
+        PlannedDesign,
+        Prices,
+        designs_to_see,
+        plan_needed,
+        seeds_after_look,
+    )
     from audit.stats.draws import PairAgreement, RunPair, pair_agreement, pair_agreements
     from audit.stats.errored import ErroredDelta, ErroredReading, errored_delta
     from audit.stats.floor import bernoulli_bound, floor_from_run_std, noise_floor, run_level_f_test
     from audit.stats.multiple import holm
     from audit.stats.paired import one_seed_interval, paired_t, seed_correlation
     from audit.stats.planning import (
+        equivalence_power,
+        equivalence_seeds_needed,
+        equivalence_tasks_at_least,
+        gain_probability,
         minimum_detectable_effect,
         power,
         samples_needed,
         seeds_needed,
+        tasks_at_least,
         tasks_needed,
     )
     from audit.stats.rates import pass_at_k, pass_at_k_counts, unseen_collapse_bound, wilson
@@ -48,6 +63,9 @@ if TYPE_CHECKING:
     from audit.stats.resampling import BootstrapDistribution
     from audit.stats.scales import MixedScales, has_room, mixed_scales, printed_unit
     from audit.stats.scores import score_delta
+    from audit.stats.sequential import Look, SequentialPlan
+    from audit.stats.sequential_power import Chances, LookChance, SequentialPower
+    from audit.stats.shared import SharedSeeds, critical_correlation, shared_seeds
     from audit.stats.signflip import seed_permutation_p_value, sign_flip_p_value
     from audit.stats.spread import (
         harmonic_samples,
@@ -60,14 +78,27 @@ if TYPE_CHECKING:
     )
     from audit.stats.stems import Stems, stem_clusters, stem_of
     from audit.stats.ties import EqualScores, equal_scores, equal_scores_chance
+    from audit.stats.trajectory import (
+        AlongRun,
+        LastContrast,
+        along_run,
+        cheapest_checkpoints,
+        last_contrast,
+        seed_sd_over_checkpoints,
+    )
     from audit.stats.twolevel import two_level_bootstrap, two_level_sd
+    from audit.stats.unplanned import UnplannedLook, after_look
 
 _HOME = {
+    "AlongRun": "trajectory",
     "ArmVariance": "records",
     "BaseDelta": "records",
     "BootstrapDistribution": "resampling",
+    "Chances": "sequential_power",
+    "CheckpointDesign": "checkpoint_rows",
     "ClusterTest": "clusters",
     "Components": "records",
+    "CrossFittedBest": "best_checkpoint",
     "DistanceRatio": "relatedness",
     "EqualScores": "ties",
     "ErroredDelta": "errored",
@@ -75,11 +106,17 @@ _HOME = {
     "FormatSplit": "content",
     "HolmResult": "records",
     "IntervalEstimate": "records",
+    "LastContrast": "trajectory",
+    "Look": "sequential",
+    "LookChance": "sequential_power",
     "MixedScales": "scales",
     "NoiseFloor": "records",
     "PairAgreement": "draws",
     "PairDistance": "relatedness",
     "PairedT": "records",
+    "PlannedDesign": "designs",
+    "PooledCheckpoints": "checkpoint_tables",
+    "Prices": "designs",
     "Proportion": "records",
     "Replication": "records",
     "RunPair": "draws",
@@ -87,21 +124,37 @@ _HOME = {
     "ScoreDelta": "records",
     "SeedDelta": "records",
     "SeedSpread": "records",
+    "SequentialPlan": "sequential",
+    "SequentialPower": "sequential_power",
+    "SharedSeeds": "shared",
     "Stems": "stems",
+    "UnplannedLook": "unplanned",
+    "after_look": "unplanned",
+    "along_run": "trajectory",
     "base_delta": "base",
     "bernoulli_bound": "floor",
+    "cheapest_checkpoints": "trajectory",
+    "checkpoint_designs": "checkpoint_rows",
     "cluster_f_test": "clusters",
+    "critical_correlation": "shared",
+    "cross_fitted_best": "best_checkpoint",
+    "designs_to_see": "designs",
     "distance_ratios": "relatedness",
     "equal_scores": "ties",
     "equal_scores_chance": "ties",
+    "equivalence_power": "planning",
+    "equivalence_seeds_needed": "planning",
+    "equivalence_tasks_at_least": "planning",
     "errored_delta": "errored",
     "exact_bootstrap": "bootstrap",
     "exact_bootstrap_counts": "bootstrap",
     "floor_from_run_std": "floor",
     "format_split": "content",
+    "gain_probability": "planning",
     "harmonic_samples": "spread",
     "has_room": "scales",
     "holm": "multiple",
+    "last_contrast": "trajectory",
     "minimum_detectable_effect": "planning",
     "mixed_scales": "scales",
     "noise_floor": "floor",
@@ -112,6 +165,9 @@ _HOME = {
     "paired_t": "paired",
     "pass_at_k": "rates",
     "pass_at_k_counts": "rates",
+    "plan_needed": "designs",
+    "pool_checkpoints": "checkpoint_tables",
+    "pooled_components": "checkpoint_rows",
     "pooled_score_spread": "spread",
     "pooled_seed_spread": "spread",
     "power": "planning",
@@ -125,11 +181,16 @@ _HOME = {
     "seed_correlation": "paired",
     "seed_delta": "delta",
     "seed_permutation_p_value": "signflip",
+    "seed_sd_over_checkpoints": "trajectory",
     "seed_spread": "spread",
+    "seeds_after_look": "designs",
     "seeds_needed": "planning",
+    "shared_seeds": "shared",
     "sign_flip_p_value": "signflip",
     "stem_clusters": "stems",
     "stem_of": "stems",
+    "task_half": "best_checkpoint",
+    "tasks_at_least": "planning",
     "tasks_needed": "planning",
     "tipping_sd": "replicates",
     "two_level_bootstrap": "twolevel",
@@ -140,11 +201,15 @@ _HOME = {
 }
 
 __all__ = [
+    "AlongRun",
     "ArmVariance",
     "BaseDelta",
     "BootstrapDistribution",
+    "Chances",
+    "CheckpointDesign",
     "ClusterTest",
     "Components",
+    "CrossFittedBest",
     "DistanceRatio",
     "EqualScores",
     "ErroredDelta",
@@ -152,11 +217,17 @@ __all__ = [
     "FormatSplit",
     "HolmResult",
     "IntervalEstimate",
+    "LastContrast",
+    "Look",
+    "LookChance",
     "MixedScales",
     "NoiseFloor",
     "PairAgreement",
     "PairDistance",
     "PairedT",
+    "PlannedDesign",
+    "PooledCheckpoints",
+    "Prices",
     "Proportion",
     "Replication",
     "RunPair",
@@ -164,21 +235,37 @@ __all__ = [
     "ScoreDelta",
     "SeedDelta",
     "SeedSpread",
+    "SequentialPlan",
+    "SequentialPower",
+    "SharedSeeds",
     "Stems",
+    "UnplannedLook",
+    "after_look",
+    "along_run",
     "base_delta",
     "bernoulli_bound",
+    "cheapest_checkpoints",
+    "checkpoint_designs",
     "cluster_f_test",
+    "critical_correlation",
+    "cross_fitted_best",
+    "designs_to_see",
     "distance_ratios",
     "equal_scores",
     "equal_scores_chance",
+    "equivalence_power",
+    "equivalence_seeds_needed",
+    "equivalence_tasks_at_least",
     "errored_delta",
     "exact_bootstrap",
     "exact_bootstrap_counts",
     "floor_from_run_std",
     "format_split",
+    "gain_probability",
     "harmonic_samples",
     "has_room",
     "holm",
+    "last_contrast",
     "minimum_detectable_effect",
     "mixed_scales",
     "noise_floor",
@@ -189,6 +276,9 @@ __all__ = [
     "paired_t",
     "pass_at_k",
     "pass_at_k_counts",
+    "plan_needed",
+    "pool_checkpoints",
+    "pooled_components",
     "pooled_score_spread",
     "pooled_seed_spread",
     "power",
@@ -202,11 +292,16 @@ __all__ = [
     "seed_correlation",
     "seed_delta",
     "seed_permutation_p_value",
+    "seed_sd_over_checkpoints",
     "seed_spread",
+    "seeds_after_look",
     "seeds_needed",
+    "shared_seeds",
     "sign_flip_p_value",
     "stem_clusters",
     "stem_of",
+    "task_half",
+    "tasks_at_least",
     "tasks_needed",
     "tipping_sd",
     "two_level_bootstrap",

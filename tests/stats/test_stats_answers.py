@@ -66,7 +66,7 @@ def test_single_answers_and_scores_leave_sampling_unknown() -> None:
         np.sqrt(seed_delta(counts, counts, samples=1).control.q)
     )
     scores = RNG.integers(0, 1001, (3, 120))
-    as_scores = variance_split(scores, scores, samples=1000, answers=False)
+    as_scores = variance_split(scores, scores, samples=1000, answers=1)
     assert as_scores.sampling_variance == 0
     assert as_scores.seed_task_sd > variance_split(scores, scores, samples=1000).seed_task_sd
 
