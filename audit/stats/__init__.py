@@ -13,11 +13,7 @@ if TYPE_CHECKING:
     from audit.stats.base import base_delta
     from audit.stats.best_checkpoint import CrossFittedBest, cross_fitted_best, task_half
     from audit.stats.bootstrap import exact_bootstrap, exact_bootstrap_counts
-    from audit.stats.checkpoint_rows import (
-        CheckpointDesign,
-        checkpoint_designs,
-        pooled_components,
-    )
+    from audit.stats.checkpoint_rows import CheckpointDesign, checkpoint_designs, pooled_components
     from audit.stats.checkpoint_tables import PooledCheckpoints, pool_checkpoints
     from audit.stats.delta import seed_delta
     from audit.stats.designs import (
@@ -60,6 +56,15 @@ if TYPE_CHECKING:
         SeedSpread,
     )
     from audit.stats.relatedness import DistanceRatio, PairDistance, distance_ratios, pair_distance
+    from audit.stats.remedies import (
+        Needed,
+        NextJudgement,
+        Remedy,
+        after_this_look,
+        in_new_study,
+        in_plan,
+        remedy,
+    )
     from audit.stats.replicates import replication, tipping_sd
     from audit.stats.resampling import BootstrapDistribution
     from audit.stats.scores import score_delta
@@ -102,6 +107,8 @@ _HOME = {
     "LastContrast": "trajectory",
     "Look": "sequential",
     "LookChance": "sequential_power",
+    "Needed": "remedies",
+    "NextJudgement": "remedies",
     "NoiseFloor": "records",
     "PairAgreement": "draws",
     "PairDistance": "relatedness",
@@ -110,6 +117,7 @@ _HOME = {
     "PooledCheckpoints": "checkpoint_tables",
     "Prices": "designs",
     "Proportion": "records",
+    "Remedy": "remedies",
     "Replication": "records",
     "RunPair": "draws",
     "ScoreArm": "records",
@@ -121,6 +129,7 @@ _HOME = {
     "SharedSeeds": "shared",
     "UnplannedLook": "unplanned",
     "after_look": "unplanned",
+    "after_this_look": "remedies",
     "along_run": "trajectory",
     "base_delta": "base",
     "bernoulli_bound": "floor",
@@ -140,6 +149,8 @@ _HOME = {
     "floor_from_run_std": "floor",
     "gain_probability": "planning",
     "holm": "multiple",
+    "in_new_study": "remedies",
+    "in_plan": "remedies",
     "last_contrast": "trajectory",
     "minimum_detectable_effect": "planning",
     "noise_floor": "floor",
@@ -156,6 +167,7 @@ _HOME = {
     "pooled_score_spread": "spread",
     "pooled_seed_spread": "spread",
     "power": "planning",
+    "remedy": "remedies",
     "replication": "replicates",
     "run_level_f_test": "floor",
     "samples_needed": "planning",
@@ -197,6 +209,8 @@ __all__ = [
     "LastContrast",
     "Look",
     "LookChance",
+    "Needed",
+    "NextJudgement",
     "NoiseFloor",
     "PairAgreement",
     "PairDistance",
@@ -205,6 +219,7 @@ __all__ = [
     "PooledCheckpoints",
     "Prices",
     "Proportion",
+    "Remedy",
     "Replication",
     "RunPair",
     "ScoreArm",
@@ -216,6 +231,7 @@ __all__ = [
     "SharedSeeds",
     "UnplannedLook",
     "after_look",
+    "after_this_look",
     "along_run",
     "base_delta",
     "bernoulli_bound",
@@ -235,6 +251,8 @@ __all__ = [
     "floor_from_run_std",
     "gain_probability",
     "holm",
+    "in_new_study",
+    "in_plan",
     "last_contrast",
     "minimum_detectable_effect",
     "noise_floor",
@@ -251,6 +269,7 @@ __all__ = [
     "pooled_score_spread",
     "pooled_seed_spread",
     "power",
+    "remedy",
     "replication",
     "run_level_f_test",
     "samples_needed",
