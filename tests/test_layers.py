@@ -22,8 +22,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("claims", "partition"),
     ("results",),
     ("importers*", "sound"),
-    ("schema", "policy", "sources"),
+    ("policy",),
+    ("config",),
+    ("schema", "sources"),
     ("stats*", "reading", "writing", "simulation"),
+    ("git",),
     (
         "pointer",
         "finding",

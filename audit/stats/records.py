@@ -187,10 +187,10 @@ class ScoreDelta:
         For the mean over these tasks; nothing can be said about other tasks.
     control, treatment : ScoreArm
     df_eq : float
-    denominator : int
-        Answers behind one score: tasks x samples, given or found.
-    denominator_found : bool
-        Found from the printed digits rather than given.
+    answers : int or None
+        Answers behind one score; None where unknown.
+    unit : float or None
+        Unit of the last printed decimal, which sets the floor where the answers are unknown.
     """
 
     delta: float
@@ -198,8 +198,8 @@ class ScoreDelta:
     control: ScoreArm
     treatment: ScoreArm
     df_eq: float
-    denominator: int
-    denominator_found: bool
+    answers: int | None
+    unit: float | None
     fixed_pivot: Pivot = field(repr=False)
 
     def at(self, level: float) -> ScoreDelta:
@@ -274,11 +274,16 @@ class NoiseFloor:
     samples: int | None
     level: float
 
-    def for_seeds(self, seeds_control: int, seeds_treatment: int) -> float | None:
-        """Return the floor of a difference of means over that many runs an arm, or None."""
+    def for_seeds(
+        self, seeds_control: int, seeds_treatment: int, *, checkpoints: int = 1
+    ) -> float | None:
+        """Return the floor of a difference of means over that many runs per arm, or None.
+
+        With ``checkpoints`` each run's score is a mean over so many evaluations.
+        """
         if self.value is None:
             return None
-        share: float = ((1 / seeds_control + 1 / seeds_treatment) / 2) ** 0.5
+        share: float = ((1 / seeds_control + 1 / seeds_treatment) / (2 * checkpoints)) ** 0.5
         return self.value * share
 
 
@@ -345,6 +350,22 @@ class Components:
     seed_task_sd: float
     sampling_variance: float
     task_effect_sd: float
+
+    def with_seed_sd(self, seed_sd: float) -> Components:
+        """Return the same with that standard deviation between the runs of both arms."""
+        return replace(self, seed_sd_control=seed_sd, seed_sd_treatment=seed_sd)
+
+    def on_unit_scale(self, width: float) -> Components:
+        """Return components measured on a scale that wide as the planner takes them, on [0, 1]."""
+        if not width > 0:
+            raise ValueError(f"a scale must have a width above 0, got {width}")
+        return Components(
+            self.seed_sd_control / width,
+            self.seed_sd_treatment / width,
+            self.seed_task_sd / width,
+            self.sampling_variance / width**2,
+            self.task_effect_sd / width,
+        )
 
 
 @dataclass(frozen=True, slots=True)
