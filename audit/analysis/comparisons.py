@@ -285,6 +285,8 @@ class Comparison:
                 yield "below-eval-floor"
             if self._skewed:
                 yield "skewed-scale"
+        if self.kind == "scores" and standing.tasks is None:
+            yield "rounded-scores"
         yield from self._losses(found)
 
     def _losses(self, found: Decision) -> Iterable[str]:
@@ -390,7 +392,8 @@ def compare(
             refusals += refusals_by_tasks(found)
             numbers = test.readings(found)
     elif against != BASE and control.measured and treatment.measured:
-        scored = score_numbers(control, treatment, measure, settings)
+        printed = study.printed_scores(measure)
+        scored = score_numbers(control, treatment, measure, settings, printed)
         if isinstance(scored, Refusal):
             refusals.append(scored)
         else:

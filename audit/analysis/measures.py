@@ -15,6 +15,12 @@ from audit.claims import BASE
 from audit.results import DEFAULT_METRIC, Arm, Evaluation, Results, Run
 
 _PASS_AT = re.compile(r"pass@([1-9][0-9]*)")
+# Metrics that are shares of right answers by what people mean by them; others say so by `kind`.
+_SHARES = re.compile(
+    r"(?:[a-z0-9]+[-_ ])*(?:acc|accuracy|exact[-_ ]?match|em|success[-_ ]rate|solve[-_ ]rate"
+    r"|win[-_ ]rate|(?:pass|maj)[@_^][0-9]+|resolved|correct)(?:[,_-].*)?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,8 @@ class Measure:
     """A metric on a benchmark.
 
     ``attempts`` is the k of pass@k where that is computed from counts, else None; ``low``,
-    ``high`` and ``higher_is_better`` say how to read the metric's values. ``checkpoints`` are the
+    ``high`` and ``higher_is_better`` say how to read the metric's values, ``share`` whether they
+    are shares of right answers. ``checkpoints`` are the
     training steps whose evaluations are pooled, the last one where there are none;
     ``averaged_weights`` is how the weights of the evaluated model were averaged, as JSON text:
     such a model is another one than any checkpoint.
@@ -35,6 +42,7 @@ class Measure:
     low: float | None = 0.0
     high: float | None = 1.0
     higher_is_better: bool = True
+    share: bool = True
     checkpoints: tuple[int, ...] = ()
     averaged_weights: str | None = None
 
@@ -90,6 +98,11 @@ def find_measures(results: Results, metric: str, benchmark: str | None) -> tuple
     return tuple(named)
 
 
+def is_share(metric: str) -> bool:
+    """Whether a metric is by its name a share of right answers, such as an accuracy."""
+    return _SHARES.fullmatch(metric.rpartition("/")[2]) is not None
+
+
 def common_step(measure: Measure, arms: Iterable[Arm]) -> int | None:
     """Return the last training step that every finished run of some arms was evaluated at.
 
@@ -135,6 +148,7 @@ def _measure(
     low: float | None = 0.0
     high: float | None = 1.0
     higher = True
+    kind = described.get("kind") if isinstance(described, dict) else None
     if isinstance(described, dict) and metric != DEFAULT_METRIC:
         low, high = described.get("scale") or (0.0, 1.0)
         higher = described.get("higher_is_better", True)
@@ -146,6 +160,7 @@ def _measure(
         low,
         high,
         higher,
+        share=kind == "share" or (kind is None and is_share(metric)),
         averaged_weights=averaged_weights,
     )
 

@@ -160,9 +160,11 @@ class Numbers:
 
         Where nothing is ever right, or all is, no loss could have been seen and none is excluded.
         """
+        from audit.stats.scales import has_room
+
         result = self.result
         mean = result.base_mean if isinstance(result, BaseDelta) else result.control.mean
-        return mean - margin / self.span > 0 and mean + margin / self.span < 1
+        return has_room(mean, margin / self.span)
 
     def two_sided_p_value(self, settings: Settings) -> float:
         """Return the p-value of no difference, about what the deciding interval is about."""

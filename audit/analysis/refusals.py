@@ -16,10 +16,6 @@ from audit.facts.copies import SamePair
 from audit.reasons import rank
 
 FEWEST_AGAINST_BASE = 3
-_NAMED_PAIRS = 3
-# Values this near to the end of a scale, as a share of it, look like values of a scale of 0 to 1.
-_NEAR_LOW = 0.01
-_WIDE_SCALE = 10
 
 
 def ordered(refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
@@ -172,33 +168,30 @@ def _share(run: MeasuredRun, tally: str) -> float:
     counts = None if outcomes is None else getattr(outcomes, tally)
     if outcomes is None or counts is None or not sum(outcomes.samples):
         return 0.0
-    return sum(counts) / sum(outcomes.samples)
+    share: float = sum(counts) / sum(outcomes.samples)
+    return share
 
 
 def _mixed_scales(sides: Sequence[Side], measure: Measure) -> Iterator[Refusal]:
     """Yield where one run's values look like those of a scale of 0 to 1 and another's do not."""
-    low, span = measure.low, measure.span
-    if low is None or span is None or span < _WIDE_SCALE:
+    if measure.low is None or measure.high is None or measure.span is None:
         return
-    edge = low + _NEAR_LOW * span
-    per_run = all(side.per_task for side in sides)
-    groups = (
-        [(f"{side.name} {run.label}", run.values) for side in sides for run in side.runs]
-        if per_run
-        else [
+    from audit.stats.scales import mixed_scales
+
+    if all(side.per_task for side in sides):
+        groups = [(f"{side.name} {run.label}", run.values) for side in sides for run in side.runs]
+    else:
+        groups = [
             (side.name, [float(run.score) for run in side.runs if run.score is not None])
             for side in sides
         ]
-    )
-    small = [
-        name for name, values in groups if any(v != low for v in values) and max(values) <= edge
-    ]
-    large = [name for name, values in groups if values and max(values) > edge]
-    if small and large:
+    found = mixed_scales([values for _, values in groups], low=measure.low, high=measure.high)
+    if found is not None:
+        small, large = groups[found.small][0], groups[found.large][0]
         yield Refusal(
             "mixed-scales",
-            f"all values of {small[0]} lie within {low:g} to {edge:g} of a scale of {low:g} to "
-            f"{measure.high:g}, those of {large[0]} do not",
+            f"the values of {small} look like those of a scale from 0 to 1, those of {large} do "
+            f"not; the metric's scale is {measure.low:g} to {measure.high:g}",
         )
 
 

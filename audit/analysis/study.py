@@ -93,6 +93,15 @@ class Study:
                 found.append(replace(_joining(pairs, run.run.index), first=earlier, second=place))
         return tuple(found)
 
+    def printed_scores(self, measure: Measure) -> list[float]:
+        """Return every score of a metric that the file prints for a run."""
+        values = (run.metrics.get(measure.metric) for run in self.results.runs)
+        return [
+            float(value)
+            for value in values
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        ]
+
     @property
     def plan(self) -> DeclaredPlan | None:
         """The plan that the study declared; None where it has none."""
