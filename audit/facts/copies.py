@@ -30,6 +30,9 @@ _FEWEST_REWARDS = 30
 _EVERY_PAIR = 64
 _NEAREST = 16
 
+_Key = tuple[str | None, str, str | None, int | None]
+"""What two evaluations must share to be compared: benchmark, metric, split and step."""
+
 
 @dataclass(frozen=True, slots=True)
 class SamePair:
@@ -81,7 +84,7 @@ def same_runs(runs: Sequence[Run], others: Sequence[Run] = ()) -> tuple[SamePair
         components are the independent runs. The reason is the first that applies.
     """
     groups = _Groups(len(runs))
-    for kind in (_by_seed, _by_parameters, _by_log, _by_run_id):
+    for kind in (_by_seed, _by_parameters, _by_log, _by_run_id, _by_equal_outcomes):
         for pair in kind(runs):
             groups.join(pair)
     for first, second in _neighbours(runs):
@@ -90,6 +93,48 @@ def same_runs(runs: Sequence[Run], others: Sequence[Run] = ()) -> tuple[SamePair
             if twin is not None:
                 groups.join(twin)
     return groups.pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A run that is also filed under an earlier arm.
+
+    Attributes
+    ----------
+    second : str
+        JSON Pointer of the later run.
+    arm, label : str
+        Arm and label of the earlier run.
+    text : str
+        What the two share.
+    """
+
+    second: str
+    arm: str
+    label: str
+    text: str
+
+
+def same_across_arms(results: Results) -> tuple[Twin, ...]:
+    """Return the runs that are the same training as one of an arm before theirs."""
+    runs = results.runs
+    found: dict[int, Twin] = {}
+    for kind in (_by_parameters, _by_log, _by_equal_outcomes):
+        for pair in kind(runs):
+            first, second = runs[pair.first], runs[pair.second]
+            if first.arm != second.arm:
+                twin = Twin(second.pointer, first.arm, first.label, pair.text)
+                found.setdefault(pair.second, twin)
+    return tuple(found[place] for place in sorted(found))
+
+
+def has_evidence(run: Run) -> bool:
+    """Whether a run holds anything by which a copy of it would be found."""
+    return (
+        "final_parameters_sha256" in run.document
+        or tells_runs_apart(run.training)
+        or bool(_per_task(run))
+    )
 
 
 def independent_runs(runs: Sequence[Run], others: Sequence[Run] = ()) -> int:
@@ -227,27 +272,45 @@ def _neighbours(runs: Sequence[Run]) -> Iterable[tuple[int, int]]:
     )
 
 
+def _by_equal_outcomes(runs: Sequence[Run]) -> Iterable[SamePair]:
+    """Pair runs with the same outcome on every task of every evaluation they have."""
+    alike: dict[Hashable, list[int]] = {}
+    for place, run in enumerate(runs):
+        own = _per_task(run)
+        if not _telling(own):
+            continue
+        sums = tuple((key, sum(e.counts or e.scores or ())) for key, e in own.items())
+        earlier = alike.setdefault(sums, [])
+        first = next((one for one in earlier if _all_equal(_per_task(runs[one]), own)), None)
+        if first is None:
+            earlier.append(place)
+        else:
+            tasks = sum(len(e.samples or e.scores or ()) for e in own.values())
+            text = f"the same outcome on all {tasks:,} tasks"
+            yield _pair(runs, (first, place), IDENTICAL, text)
+
+
+def _all_equal(ours: Mapping[_Key, Evaluation], theirs: Mapping[_Key, Evaluation]) -> bool:
+    return ours.keys() == theirs.keys() and all(_equal(ours[key], theirs[key]) for key in ours)
+
+
+def _telling(own: Mapping[_Key, Evaluation]) -> bool:
+    """Whether so many answers were drawn that two trainings would not give the same."""
+    drawn = sum(map(_draws, own.values()))
+    return drawn >= _FEWEST_DRAWS and any(0 < (e.mean or 0) < 1 for e in own.values())
+
+
 def _by_outcomes(runs: Sequence[Run], first: int, second: int) -> SamePair | None:
     """Compare every benchmark, metric and checkpoint that two runs both have."""
     ours, theirs = _per_task(runs[first]), _per_task(runs[second])
     shared = [(ours[key], theirs[key]) for key in ours if key in theirs]
     if not shared:
         return None
-    if len(shared) == len(ours) == len(theirs) and all(_equal(a, b) for a, b in shared):
-        tasks = sum(len(a.samples or a.scores or ()) for a, _ in shared)
-        if sum(_draws(a) for a, _ in shared) >= _FEWEST_DRAWS and any(
-            0 < (a.mean or 0) < 1 for a, _ in shared
-        ):
-            text = f"the same outcome on all {tasks:,} tasks"
-            return _pair(runs, (first, second), IDENTICAL, text)
     for one, other in shared:
         if copied_answers(one, other):
             text = "answers that differ by less than drawing them again does"
             return _pair(runs, (first, second), NEARLY, text)
     return None
-
-
-_Key = tuple[str | None, str, str | None, int | None]
 
 
 def _per_task(run: Run) -> dict[_Key, Evaluation]:
