@@ -20,6 +20,11 @@ class Measurement:
     run: Run | None
 
     @property
+    def document(self) -> Mapping[str, Any]:
+        """The block that holds the totals."""
+        return self.totals
+
+    @property
     def responses(self) -> int | None:
         """Responses that were drawn."""
         if self.evaluation is not None and self.evaluation.samples is not None:

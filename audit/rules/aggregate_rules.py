@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from audit.facts.rounding import tolerance
 from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Arm, Results
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
-from audit.rules.rounding import tolerance
 from audit.rules.rule import rule
 
 _PAIRED = re.compile(r"paired_(.+)_difference_vs_(.+)")

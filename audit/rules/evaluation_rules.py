@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.facts.measurements import Measurement, all_evaluations, all_measurements
+from audit.facts.measurements import Measurement
+from audit.facts.rounding import tolerance
 from audit.finding import Severity
 from audit.pointer import join
-from audit.results import Results
+from audit.results import Run
 from audit.rules.agreement import Stated, agreement
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
-from audit.rules.rounding import tolerance
 from audit.rules.rule import rule
 
 
@@ -36,20 +36,11 @@ def impossible_accuracy(case: Case) -> Iterator[CheckResult]:
     Good
         "accuracy": 0.75, "examples": 8
     """
-    measured = [m for m in all_measurements(case.results) if "accuracy" in m.totals]
-    peers = [float(m.totals["accuracy"]) for m in measured]
-    near = tolerance(peers, 1.0)
-    skipped: dict[str, str] = {}
+    measured = [m for m in case.measurements if "accuracy" in m.totals]
+    near = tolerance([float(m.totals["accuracy"]) for m in measured], 1.0)
     for measurement in measured:
-        if measurement.evaluation is not None and measurement.evaluation.per_task:
-            continue  # held against the outcomes themselves
-        outcome = _share(measurement, near)
-        if isinstance(outcome, Unchecked):
-            skipped.setdefault(outcome.reason, outcome.pointer)
-        else:
-            yield outcome
-    for reason, pointer in skipped.items():
-        yield Unchecked(reason, pointer)
+        if measurement.evaluation is None or not measurement.evaluation.per_task:
+            yield _share(measurement, near)  # else held against the outcomes themselves
 
 
 def _share(measurement: Measurement, near: float) -> CheckResult:
@@ -66,8 +57,14 @@ def _share(measurement: Measurement, near: float) -> CheckResult:
     return Failed(pointer, message, f"{right}/{drawn} = {right / drawn!r}", repr(accuracy))
 
 
-@rule("EVAL002", "truncated-count", Severity.ERROR, each=Case)
-def truncated_count(case: Case) -> Iterator[CheckResult]:
+@rule(
+    "EVAL002",
+    "truncated-count",
+    Severity.ERROR,
+    each=Measurement,
+    needs=("responses", "truncated_responses"),
+)
+def truncated_count(measurement: Measurement) -> Failed | None:
     """More responses are cut off than were drawn.
 
     Why
@@ -79,29 +76,22 @@ def truncated_count(case: Case) -> Iterator[CheckResult]:
     Good
         "examples": 8, "truncated_responses": 1
     """
-    compared = False
-    for measurement in all_measurements(case.results):
-        truncated, drawn = measurement.totals.get("truncated_responses"), measurement.responses
-        if truncated is None or drawn is None:
-            continue
-        compared = True
-        if truncated <= drawn:
-            yield Passed()
-        else:
-            pointer = join(measurement.pointer, "truncated_responses")
-            yield Failed(pointer, "more than were drawn", f"at most {drawn}", str(truncated))
-    if not compared:
-        yield Unchecked("no evaluation counts its responses and those cut off")
+    truncated, drawn = measurement.totals["truncated_responses"], measurement.responses or 0
+    if truncated <= drawn:
+        return None
+    pointer = join(measurement.pointer, "truncated_responses")
+    return Failed(pointer, "more than were drawn", f"at most {drawn}", str(truncated))
 
 
 @rule(
     "EVAL003",
     "token-bounds",
     Severity.ERROR,
-    each=Case,
+    each=Measurement,
+    needs=("generated_tokens", "responses", "limit"),
     missing="no evaluation records tokens, responses and the limit of a response",
 )
-def token_bounds(case: Case) -> Iterator[CheckResult]:
+def token_bounds(measurement: Measurement) -> Failed | None:
     """The generated tokens are fewer or more than the responses can hold.
 
     Why
@@ -114,26 +104,15 @@ def token_bounds(case: Case) -> Iterator[CheckResult]:
     Good
         8 examples, limit 512, one cut off, "generated_tokens": 2619
     """
-    for measurement in all_measurements(case.results):
-        bounds = _bounds(measurement)
-        if bounds is None:
-            continue
-        low, high = bounds
-        tokens = measurement.totals["generated_tokens"]
-        if low <= tokens <= high:
-            yield Passed()
-        else:
-            pointer = join(measurement.pointer, "generated_tokens")
-            message = "more or fewer tokens than the responses can hold"
-            yield Failed(pointer, message, f"{low} to {high}", str(tokens))
-
-
-def _bounds(measurement: Measurement) -> tuple[int, int] | None:
-    drawn, limit = measurement.responses, measurement.limit
-    if "generated_tokens" not in measurement.totals or drawn is None or limit is None:
-        return None
+    drawn, limit = measurement.responses or 0, measurement.limit or 0
     right = round(measurement.totals.get("accuracy", 0.0) * drawn)  # an answer takes a token
-    return max((measurement.truncated or 0) * limit, right), drawn * limit
+    low, high = max((measurement.truncated or 0) * limit, right), drawn * limit
+    tokens = measurement.totals["generated_tokens"]
+    if low <= tokens <= high:
+        return None
+    pointer = join(measurement.pointer, "generated_tokens")
+    message = "more or fewer tokens than the responses can hold"
+    return Failed(pointer, message, f"{low} to {high}", str(tokens))
 
 
 @rule(
@@ -155,18 +134,18 @@ def evaluation_set(case: Case) -> Iterator[CheckResult]:
     Good
         "examples": 8 in every run and in the baseline
     """
-    stated = _stated_sets(case.results)
+    stated = _stated_sets(case)
     for what, places in stated.items():
         yield from agreement(places, what)
 
 
-def _stated_sets(results: Results) -> dict[str, list[Stated]]:
+def _stated_sets(case: Case) -> dict[str, list[Stated]]:
     stated: dict[str, list[Stated]] = {}
-    for measurement in all_measurements(results):
+    for measurement in case.measurements:
         if "examples" in measurement.totals:
             place = (join(measurement.pointer, "examples"), measurement.totals["examples"])
             stated.setdefault("the number of examples", []).append(place)
-    for evaluation in all_evaluations(results):
+    for evaluation in case.evaluations:
         own = evaluation.pointer.endswith("/evaluation")
         group = "" if own else f" of {evaluation.benchmark}, {evaluation.metric},"
         for key in ("benchmark", "metric", "split") if own else ("split",):
@@ -228,10 +207,10 @@ def checkpoint_choice(case: Case) -> Iterator[CheckResult]:
     "EVAL005",
     "checkpoint-step",
     Severity.ERROR,
-    each=Case,
+    each=Run,
     missing="no run records its steps and the checkpoint that was evaluated",
 )
-def checkpoint_step(case: Case) -> Iterator[CheckResult]:
+def checkpoint_step(run: Run) -> Iterator[CheckResult]:
     """A checkpoint was evaluated that training did not reach.
 
     Why
@@ -243,15 +222,14 @@ def checkpoint_step(case: Case) -> Iterator[CheckResult]:
     Good
         "checkpoint_step": 3
     """
-    for run in case.results.runs:
-        steps = run.protocol.get("steps")
-        for evaluation in run.evaluations:
-            reached = evaluation.document.get("checkpoint_step")
-            if steps is None or reached is None:
-                continue
-            last = steps * run.protocol.get("inner_updates", 1)
-            if reached <= last:
-                yield Passed()
-            else:
-                pointer = join(evaluation.pointer, "checkpoint_step")
-                yield Failed(pointer, "training ended before", f"at most {last}", str(reached))
+    steps = run.protocol.get("steps")
+    for evaluation in run.evaluations:
+        reached = evaluation.document.get("checkpoint_step")
+        if steps is None or reached is None:
+            continue
+        last = steps * run.protocol.get("inner_updates", 1)
+        if reached <= last:
+            yield Passed()
+        else:
+            pointer = join(evaluation.pointer, "checkpoint_step")
+            yield Failed(pointer, "training ended before", f"at most {last}", str(reached))

@@ -169,10 +169,11 @@ def stated_leakage(case: Case) -> Iterator[CheckResult]:
     "EXEC007",
     "parameters-changed",
     Severity.ERROR,
-    each=Case,
+    each=Run,
+    needs=("parameters_changed",),
     missing="no run has parameters_changed and gradient norms or hashes",
 )
-def parameters_changed(case: Case) -> Iterator[CheckResult]:
+def parameters_changed(run: Run) -> Iterator[CheckResult]:
     """A run says that its parameters changed, or did not, against its gradients or hashes.
 
     Why
@@ -184,17 +185,15 @@ def parameters_changed(case: Case) -> Iterator[CheckResult]:
     Good
         "parameters_changed": true with "gradient_l2_norm": 0.28 in the log
     """
-    for run in case.results.runs:
-        stated = run.document.get("parameters_changed")
-        evidence = None if stated is None else _changed(run)
-        if evidence is None:
-            continue
-        changed, reason = evidence
-        if changed == stated:
-            yield Passed()
-        else:
-            pointer = join(run.pointer, "parameters_changed")
-            yield Failed(pointer, reason, str(changed).lower(), str(stated).lower())
+    evidence = _changed(run)
+    if evidence is None:
+        return
+    stated, (changed, reason) = run.document["parameters_changed"], evidence
+    if changed == stated:
+        yield Passed()
+    else:
+        pointer = join(run.pointer, "parameters_changed")
+        yield Failed(pointer, reason, str(changed).lower(), str(stated).lower())
 
 
 def _changed(run: Run) -> tuple[bool, str] | None:

@@ -8,11 +8,10 @@ from typing import Any
 
 from audit.finding import Severity
 from audit.pointer import join
-from audit.results import Results
+from audit.results import Arm, Results, Run
 from audit.rules.agreement import Stated, agreement, block_agreement, owners
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
-from audit.rules.comparison import seeds
 from audit.rules.rule import rule
 
 _MANIFEST = "reproduction:"
@@ -85,13 +84,18 @@ def seed_lists(case: Case) -> Iterator[CheckResult]:
         if any(run.seed is None for run in arm.runs):
             yield Unchecked("a run has no seed", join(arm.pointer, "seed_results"))
         elif arm.runs:
-            arms.append((join(arm.pointer, "seed_results"), seeds(arm)))
+            arms.append((join(arm.pointer, "seed_results"), _seeds(arm)))
     union = sorted({seed for _, arm_seeds in arms for _, seed in arm_seeds})
     doubled = any(len({s for _, s in found}) < len(found) for _, found in arms)
     if not doubled and all(sorted(s for _, s in listed) == union for _, listed in declared):
         yield Passed(len(declared) * len(arms))
         return
     yield from _odd_lists([*declared, *arms])
+
+
+def _seeds(arm: Arm) -> list[tuple[str, int]]:
+    """Return pointer and seed of every run that has a label."""
+    return [(join(run.pointer, "seed"), run.seed) for run in arm.runs if run.seed is not None]
 
 
 def _declared_seeds(results: Results) -> list[tuple[str, list[tuple[str, int]]]]:
@@ -207,7 +211,7 @@ _LABELS = {
 }
 
 
-@rule("IDENT005", "run-labels", Severity.ERROR, each=Case)
+@rule("IDENT005", "run-labels", Severity.ERROR, each=Case, missing="the runs carry no labels")
 def run_labels(case: Case) -> Iterator[CheckResult]:
     """A run is labelled otherwise than the rest of the file.
 
@@ -221,7 +225,6 @@ def run_labels(case: Case) -> Iterator[CheckResult]:
     Good
         "diagnostic_only": true everywhere
     """
-    compared = False
     for key, severity in _LABELS.items():
         stated: list[Stated] = [
             (join(run.pointer, key), run.document[key])
@@ -230,20 +233,18 @@ def run_labels(case: Case) -> Iterator[CheckResult]:
         ]
         if key == "diagnostic_only" and key in case.results.usable:
             stated.append(("/diagnostic_only", case.results.usable[key]))
-        compared = compared or len(stated) > 1
         yield from agreement(stated, key, severity)
-    if not compared:
-        yield Unchecked("the runs carry no labels")
 
 
 @rule(
     "IDENT006",
     "parameters-flag",
     Severity.ERROR,
-    each=Case,
+    each=Run,
+    needs=("initial_parameters_sha256", "final_parameters_sha256", "parameters_changed"),
     missing="no run has both parameter hashes and the flag",
 )
-def parameters_changed(case: Case) -> Iterator[CheckResult]:
+def parameters_flag(run: Run) -> Failed | None:
     """The hashes of the parameters and the flag that says whether they changed contradict.
 
     Why
@@ -255,17 +256,10 @@ def parameters_changed(case: Case) -> Iterator[CheckResult]:
     Good
         "parameters_changed": true with two different hashes
     """
-    for run in case.results.runs:
-        first = run.document.get("initial_parameters_sha256")
-        last = run.document.get("final_parameters_sha256")
-        flag = run.document.get("parameters_changed")
-        if first is None or last is None or flag is None:
-            continue
-        if (first != last) == flag:
-            yield Passed()
-        else:
-            message = "the hashes before and after training say otherwise"
-            expected = str(first != last).lower()
-            yield Failed(
-                join(run.pointer, "parameters_changed"), message, expected, str(flag).lower()
-            )
+    document = run.document
+    moved = document["initial_parameters_sha256"] != document["final_parameters_sha256"]
+    if moved == document["parameters_changed"]:
+        return None
+    message = "the hashes before and after training say otherwise"
+    pointer = join(run.pointer, "parameters_changed")
+    return Failed(pointer, message, str(moved).lower(), str(not moved).lower())

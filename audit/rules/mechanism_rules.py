@@ -158,6 +158,7 @@ def _moved(arm: ArmLog, log: RunLog) -> bool:
     Severity.ERROR,
     each=RunLog,
     needs=("clip_activity",),
+    missing="no clip_activity",
 )
 def clip_activity_counts(log: RunLog) -> Iterator[CheckResult]:
     """A run's counts of what its clip did contradict each other or its training log.

@@ -12,18 +12,18 @@ from audit.results import Arm, Evaluation, Results, Run
 from audit.rules.agreement import block_agreement, leaves, same_key, shown
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
-from audit.rules.comparison import opponents, seeds
 from audit.rules.rule import rule
+from audit.rules.scopes import Versus, opponents
 
 
 @rule(
     "PROTO001",
     "protocol-varies",
     Severity.ERROR,
-    each=Case,
+    each=Arm,
     missing="no arm has two runs with a protocol",
 )
-def protocol_varies(case: Case) -> Iterator[CheckResult]:
+def protocol_varies(arm: Arm) -> Iterator[CheckResult]:
     """The runs of one arm were made with different settings.
 
     Why
@@ -35,9 +35,8 @@ def protocol_varies(case: Case) -> Iterator[CheckResult]:
     Good
         one protocol in all runs of an arm
     """
-    for arm in case.results.arms:
-        blocks = [(join(run.pointer, "protocol"), run.protocol) for run in arm.runs if run.protocol]
-        yield from block_agreement(blocks, f"in the runs of {arm.name}, protocol")
+    blocks = [(join(run.pointer, "protocol"), run.protocol) for run in arm.runs if run.protocol]
+    return block_agreement(blocks, f"in the runs of {arm.name}, protocol")
 
 
 def _with_protocol(arm: Arm) -> Run | None:
@@ -59,7 +58,13 @@ def declared_fields(results: Results) -> list[str] | None:
     return None if fields is None else [str(field).rpartition(".")[2] for field in fields]
 
 
-@rule("PROTO002", "undeclared-change", Severity.INFO, each=Case)
+@rule(
+    "PROTO002",
+    "undeclared-change",
+    Severity.INFO,
+    each=Case,
+    missing="the arms' protocols are not recorded",
+)
 def undeclared_change(case: Case) -> Iterator[CheckResult]:
     """The change under test is not declared; it is read off the protocols.
 
@@ -77,28 +82,26 @@ def undeclared_change(case: Case) -> Iterator[CheckResult]:
         yield Passed()
         return
     top = _with_protocol(case.results.arms[0])
-    compared = False
     for arm in opponents(case.results):
         other = _with_protocol(arm)
         if top is None or other is None:
             continue
-        compared = True
         fields = _undeclared(top.protocol, other.protocol)
         if fields:
             message = f"taken as the change against {arm.name}: {', '.join(fields)}"
             yield Failed(join(top.pointer, "protocol"), message, "a declared change")
-    if not compared:
-        yield Unchecked("the arms' protocols are not recorded")
+        else:
+            yield Passed()
 
 
 @rule(
     "PROTO003",
     "unmatched-protocol",
     Severity.WARNING,
-    each=Case,
+    each=Versus,
     missing="nothing that both arms record can be compared",
 )
-def unmatched_protocol(case: Case) -> Iterator[CheckResult]:
+def unmatched_protocol(arms: Versus) -> Iterator[CheckResult]:
     """The arms differ in more than the change under test.
 
     Why
@@ -112,17 +115,12 @@ def unmatched_protocol(case: Case) -> Iterator[CheckResult]:
     Good
         protocols that are equal but for the declared fields
     """
-    for arm in opponents(case.results):
-        for outcome in _against(case.results, case.results.arms[0], arm):
-            yield outcome
-
-
-def _against(results: Results, top: Arm, arm: Arm) -> Iterator[CheckResult]:
-    yield from _settings(results, top, arm)
-    yield from _decoding(top, arm)
-    yield from _environments(top, arm)
-    yield from _starts(top, arm)
-    yield from _seed_sets(top, arm)
+    top, other = arms.top, arms.other
+    yield from _settings(arms.results, top, other)
+    yield from _decoding(top, other)
+    yield from _environments(top, other)
+    yield from _starts(top, other)
+    yield from _seed_sets(top, other)
 
 
 def _settings(results: Results, top: Arm, arm: Arm) -> Iterator[CheckResult]:
@@ -207,7 +205,7 @@ def _starts(top: Arm, arm: Arm) -> Iterator[CheckResult]:
 
 
 def _seed_sets(top: Arm, arm: Arm) -> Iterator[CheckResult]:
-    ours, theirs = ({seed for _, seed in seeds(side)} for side in (top, arm))
+    ours, theirs = ({run.seed for run in side.runs} - {None} for side in (top, arm))
     if not ours or not theirs:
         return
     if ours == theirs:
@@ -238,8 +236,7 @@ def settings_vary(case: Case) -> Iterator[CheckResult]:
         one environment, one telemetry block and one condition in all runs
     """
     for arm in case.results.arms:
-        for outcome in _varying(arm):
-            yield outcome
+        yield from _varying(arm)
     base = [(e.pointer, e) for e in base_evaluations(case.results)]
     top = [(e.pointer, e) for run in case.results.arms[0].runs for e in run.evaluations]
     if base:

@@ -9,18 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from audit.facts import pins
 from audit.finding import Severity
 from audit.partition import DataFile, file_sha256
 from audit.pointer import join
-from audit.results import Results
 from audit.rules.agreement import shown
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
 
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
-# Names of branches: what they point to changes.
-_MOVING = frozenset({"main", "master", "head", "latest", "dev", "trunk"})
 _PARTITIONS = ("train", "validation")
 
 
@@ -93,32 +91,11 @@ def unpinned(case: Case) -> Iterator[CheckResult]:
     Good
         "checkpoint": {"public_id": …, "revision": "7ae557604adf67be50417f59c2c2f167def9a775"}
     """
-    missing = list(_missing(case.results))
-    yield Passed(4 - len(missing))
+    missing = list(pins.unpinned(case.results))
+    yield Passed(pins.CHECKED - len(missing))
     if missing:
         message = f"not recorded: {', '.join(what for _, what in missing)}"
         yield Failed(missing[0][0], message)
-
-
-def _missing(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield what is not pinned and the nearest place where it would stand."""
-    checkpoint, dataset = results.block("checkpoint"), results.block("dataset")
-    if not _pins(checkpoint.get("revision")):
-        yield "/checkpoint" if checkpoint else "", "the revision of the checkpoint"
-    if not _pins(dataset.get("source_revision")) and "source_sha256" not in dataset:
-        yield "/dataset" if dataset else "", "the revision or hash of the data"
-    provenance = results.block("provenance")
-    if "code_commit" not in provenance:
-        yield "/provenance" if provenance else "", "the commit of the code"
-    finished = [run for arm in results.arms for run in arm.finished]
-    runs = finished or list(results.runs)  # what none of them finished was made with something too
-    bare = [r for r in runs if not (r.document.get("environment") or {}).get("packages")]
-    if (bare or not runs) and not results.block("verified").get("versions"):
-        yield bare[0].pointer if bare else "", "the versions of the packages"
-
-
-def _pins(revision: str | None) -> bool:
-    return bool(revision) and str(revision).lower().rpartition("/")[2] not in _MOVING
 
 
 @rule("PROV004", "data-hashes", Severity.ERROR, each=Case)

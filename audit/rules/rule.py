@@ -59,6 +59,8 @@ class Rule:
         silent = True
         for item in SCOPES[self.each].items(case):
             for result in self._results(item):
+                if isinstance(result, Passed) and not result.count:
+                    continue
                 silent = False
                 if isinstance(result, Unchecked):
                     if result.reason in told:

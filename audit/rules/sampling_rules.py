@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from audit.facts.groups import ZERO_KEYS, expected_without, flat_groups
+from audit.facts.tokens import GENERATED
 from audit.facts.training_logs import RunLog, step_pointer
 from audit.finding import Severity
 from audit.pointer import join
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
-
-_ZERO_KEYS = ("zero_advantage_groups", "zero_advantage_groups_retained")
 
 
 @rule("SAMPLE001", "training-rows", Severity.ERROR, each=RunLog)
@@ -70,8 +70,8 @@ def zero_groups(log: RunLog) -> Iterator[CheckResult]:
     Good
         "zero_advantage_groups": 1, "tasks_attempted": 4 with three steps of one group
     """
-    expected = _expected_zero_groups(log)
-    recorded = [name for name in _ZERO_KEYS if name in log.run.sampling]
+    expected = expected_without(log)
+    recorded = [name for name in ZERO_KEYS if name in log.run.sampling]
     if expected is None or not recorded:
         yield Unchecked("sampling or the log does not say how many groups", log.run.pointer)
     for name in recorded:
@@ -81,24 +81,6 @@ def zero_groups(log: RunLog) -> Iterator[CheckResult]:
             yield Failed(pointer, "not what the log gives", str(expected), str(value))
         elif expected is not None:
             yield Passed()
-
-
-def _expected_zero_groups(log: RunLog) -> int | None:
-    if not log.full:
-        return None
-    if log.rejects:
-        attempted = log.run.sampling.get("tasks_attempted")
-        return None if attempted is None else attempted - len(log.steps) * log.groups
-    flat = [flat_groups(step.get("rewards"), log.group_size) for step in log.steps]
-    return None if None in flat else sum(count or 0 for count in flat)
-
-
-def flat_groups(rewards: list[float] | None, size: int | None) -> int | None:
-    """Return how many groups have equal rewards; None where it cannot be told."""
-    if rewards is None or not size or len(rewards) % size:
-        return None
-    starts = range(0, len(rewards), size)
-    return sum(rewards[at : at + size].count(rewards[at]) == size for at in starts)
 
 
 @rule("SAMPLE003", "zero-groups-of-step", Severity.ERROR, each=RunLog)
@@ -151,7 +133,7 @@ def rejected_called_retained(case: Case) -> Iterator[CheckResult]:
     for arm in case.logs:
         for log in arm.runs:
             retained = log.run.sampling.get("zero_advantage_groups_retained")
-            if retained and log.rejects and retained == _expected_zero_groups(log):
+            if retained and log.rejects and retained == expected_without(log):
                 hits.append((log.run.pointer, retained))
     if hits:
         groups = sum(count for _, count in hits)
@@ -181,8 +163,7 @@ def training_tokens(log: RunLog) -> Iterator[CheckResult]:
     Good
         "tasks_attempted": 4, "group": 4, "max_tokens": 512 with 4513 tokens
     """
-    name = "generated_training_tokens_including_rejected_groups"
-    tokens = log.run.sampling.get(name)
+    tokens = log.run.sampling.get(GENERATED)
     if tokens is None:
         yield Unchecked("sampling does not count tokens", log.run.pointer)
         return
@@ -192,7 +173,7 @@ def training_tokens(log: RunLog) -> Iterator[CheckResult]:
     elif (low is None or low <= tokens) and (high is None or tokens <= high):
         yield Passed()
     else:
-        pointer = join(log.run.pointer, "sampling", name)
+        pointer = join(log.run.pointer, "sampling", GENERATED)
         expected = f"{low}" if low == high else f"{low} to {high}"
         yield Failed(pointer, "not the tokens of the responses", expected, str(tokens))
 

@@ -13,6 +13,13 @@ from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
 
+# How what two runs share goes on to the other run.
+_JOINTS = {
+    copies.IDENTICAL: " as ",
+    copies.NEARLY: " from those of ",
+    copies.STEPS: ", as in ",
+    copies.EQUAL_SCORES: ", as in ",
+}
 _NO_EVIDENCE = "runs with parameter hashes, a training log or enough outcomes"
 
 
@@ -50,7 +57,7 @@ def _pairs(case: Case, reason: str, expected: str) -> Iterator[CheckResult]:
             yield Passed(sum(run.index not in joined for run in telling))
         for place, pair in joined.items():
             run, twin = arm.runs[place], arm.runs[pair.first]
-            yield Failed(run.pointer, f"{pair.text} as {twin.label}", expected)
+            yield Failed(run.pointer, f"{pair.text}{_JOINTS[reason]}{twin.label}", expected)
 
 
 @rule(
@@ -155,6 +162,34 @@ def one_run_many_steps(case: Case) -> Iterator[CheckResult]:
         run_id "grpo-seed1" and run_id "grpo-seed2"
     """
     return _pairs(case, copies.STEPS, "a training of its own")
+
+
+@rule(
+    "SEED011",
+    "equal-scores",
+    Severity.WARNING,
+    each=Case,
+    missing="no arm has three runs with a score",
+)
+def equal_scores(case: Case) -> Iterator[CheckResult]:
+    """All runs of an arm have the same score, which trainings rarely give.
+
+    Why
+        Runs of one model evaluated again would agree so exactly less than once in a thousand
+        studies, and trainings differ by more: one score may have been written several times.
+    Fix
+        Record each run's own score, with its per-task outcomes and final_parameters_sha256.
+    Bad
+        "accuracy": 0.354814 of 1319 examples in all three runs
+    Good
+        "accuracy": 0.625 of 8 examples in three runs, which happens by chance
+    """
+    for arm in case.results.arms:
+        pairs = [p for p in case.copies[arm.pointer] if p.reason == copies.EQUAL_SCORES]
+        if pairs:
+            yield Failed(arm.runs[0].pointer, pairs[0].text, "a score of its own for every run")
+        elif len(arm.runs) > 2 and all(run.metrics or run.evaluations for run in arm.runs):
+            yield Passed()
 
 
 @rule("SEED005", "seeds-not-listed", Severity.ERROR, each=Case)

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from audit.facts.measurements import Measurement, all_evaluations, all_measurements
+from audit.facts.measurements import Measurement
+from audit.facts.rounding import DOUBLE, decimals, tolerance
 from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Evaluation
 from audit.rules.agreement import Stated, agreement, shown
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
-from audit.rules.rounding import DOUBLE, decimals, tolerance
 from audit.rules.rule import rule
 
 _LISTS = (
@@ -34,8 +34,8 @@ def _lists(evaluation: Evaluation) -> dict[str, list[Any]]:
     return {name: evaluation.document[name] for name in _LISTS if name in evaluation.document}
 
 
-@rule("TASK001", "list-lengths", Severity.ERROR, each=Case)
-def list_lengths(case: Case) -> Iterator[CheckResult]:
+@rule("TASK001", "list-lengths", Severity.ERROR, each=Evaluation, missing=_NO_OUTCOMES)
+def list_lengths(evaluation: Evaluation) -> Iterator[CheckResult]:
     """The lists of an evaluation have different lengths.
 
     Why
@@ -48,30 +48,26 @@ def list_lengths(case: Case) -> Iterator[CheckResult]:
     Good
         "correct": [1, 0, 2], "samples": [4, 4, 4]
     """
-    compared = False
-    for evaluation in all_evaluations(case.results):
-        lengths = {name: len(entries) for name, entries in _lists(evaluation).items()}
-        if len(lengths) < 2:
-            continue
-        compared = True
-        usual, count = Counter(lengths.values()).most_common(1)[0]
-        yield Passed(count - 1)
-        for name, length in lengths.items():
-            if length != usual:
-                pointer = join(evaluation.pointer, name)
-                yield Failed(pointer, "not one entry per task", str(usual), str(length))
-    if not compared:
-        yield Unchecked(_NO_OUTCOMES)
+    lengths = {name: len(entries) for name, entries in _lists(evaluation).items()}
+    if len(lengths) < 2:
+        return
+    usual, count = Counter(lengths.values()).most_common(1)[0]
+    yield Passed(count - 1)
+    for name, length in lengths.items():
+        if length != usual:
+            pointer = join(evaluation.pointer, name)
+            yield Failed(pointer, "not one entry per task", str(usual), str(length))
 
 
 @rule(
     "TASK002",
     "counts-exceed-samples",
     Severity.ERROR,
-    each=Case,
-    missing="no evaluation counts answers and samples task by task",
+    each=Evaluation,
+    needs=("samples",),
+    missing="no evaluation counts answers and samples per task",
 )
-def counts_exceed_samples(case: Case) -> Iterator[CheckResult]:
+def counts_exceed_samples(evaluation: Evaluation) -> Iterator[CheckResult]:
     """A task has more right, failed or cut-off answers than answers.
 
     Why
@@ -84,15 +80,12 @@ def counts_exceed_samples(case: Case) -> Iterator[CheckResult]:
     Good
         "correct": [3], "samples": [4]
     """
-    for evaluation in all_evaluations(case.results):
-        lists = _lists(evaluation)
-        samples = lists.get("samples")
-        if samples is None:
-            continue
-        for name in ("correct", "errored", "unparsed", "truncated"):
-            counts = lists.get(name, [])
-            right = [0] * len(samples) if name in ("correct", "truncated") else lists.get("correct")
-            yield from _exceeding(evaluation, name, counts, right or [0] * len(samples), samples)
+    lists, samples = _lists(evaluation), evaluation.samples or []
+    for name in ("correct", "errored", "unparsed", "truncated"):
+        right = None if name in ("correct", "truncated") else lists.get("correct")
+        if lists.get(name):
+            taken = right or [0] * len(samples)
+            yield from _exceeding(evaluation, name, lists[name], taken, samples)
 
 
 def _exceeding(
@@ -110,14 +103,8 @@ def _exceeding(
     yield Passed(held)
 
 
-@rule(
-    "TASK003",
-    "duplicate-task",
-    Severity.ERROR,
-    each=Case,
-    missing="no evaluation names its tasks",
-)
-def duplicate_task(case: Case) -> Iterator[CheckResult]:
+@rule("TASK003", "duplicate-task", Severity.ERROR, each=Evaluation, needs=("task_ids",))
+def duplicate_task(evaluation: Evaluation) -> Iterator[CheckResult]:
     """A task stands twice in one evaluation.
 
     Why
@@ -129,19 +116,16 @@ def duplicate_task(case: Case) -> Iterator[CheckResult]:
     Good
         "task_ids": ["gsm8k/1", "gsm8k/2"]
     """
-    for evaluation in all_evaluations(case.results):
-        ids = evaluation.task_ids
-        if ids is None:
-            continue
-        if len(set(ids)) == len(ids):
-            yield Passed()
-            continue
-        seen: set[str] = set()
-        for index, task in enumerate(ids):
-            if task in seen:
-                pointer = join(evaluation.pointer, "task_ids", index)
-                yield Failed(pointer, "the task stands before in this list", "once", shown(task))
-            seen.add(task)
+    ids = evaluation.task_ids or ()
+    if len(set(ids)) == len(ids):
+        yield Passed()
+        return
+    seen: set[str] = set()
+    for index, task in enumerate(ids):
+        if task in seen:
+            pointer = join(evaluation.pointer, "task_ids", index)
+            yield Failed(pointer, "the task is listed before", "once", shown(task))
+        seen.add(task)
 
 
 # Up to this share of tasks may be missing: they are then counted both ways when arms are compared.
@@ -168,7 +152,7 @@ def task_sets(case: Case) -> Iterator[CheckResult]:
         the same task_ids in all runs
     """
     groups: dict[tuple[str | None, str], list[tuple[Evaluation, frozenset[str]]]] = {}
-    for evaluation in all_evaluations(case.results):
+    for evaluation in case.evaluations:
         if evaluation.task_ids is not None:
             entry = (evaluation, frozenset(evaluation.task_ids))
             groups.setdefault((evaluation.benchmark, evaluation.metric), []).append(entry)
@@ -200,7 +184,7 @@ def _odd_tasks(evaluation: Evaluation, tasks: frozenset[str], usual: frozenset[s
 def _by_task(case: Case, name: str, what: str) -> Iterator[CheckResult]:
     """Hold one list's entry of each task against the other evaluations of the benchmark."""
     groups: dict[tuple[str | None, str], list[Evaluation]] = {}
-    for evaluation in all_evaluations(case.results):
+    for evaluation in case.evaluations:
         if evaluation.task_ids is not None and name in evaluation.document:
             metric = "" if name == "clusters" else evaluation.metric
             groups.setdefault((evaluation.benchmark, metric), []).append(evaluation)
@@ -258,7 +242,13 @@ def unequal_samples(case: Case) -> Iterator[CheckResult]:
     return _by_task(case, "samples", "the number of samples of")
 
 
-@rule("TASK005", "score-scale", Severity.ERROR, each=Case)
+@rule(
+    "TASK005",
+    "score-scale",
+    Severity.ERROR,
+    each=Case,
+    missing="no evaluation has scores on a known scale",
+)
 def score_scale(case: Case) -> Iterator[CheckResult]:
     """A score lies outside its metric's scale.
 
@@ -275,12 +265,10 @@ def score_scale(case: Case) -> Iterator[CheckResult]:
     for name, entry in case.results.block("metrics").items():
         if "scale" in entry:
             scales[name] = tuple(entry["scale"])
-    compared = False
-    for evaluation in all_evaluations(case.results):
+    for evaluation in case.evaluations:
         scale = scales.get(evaluation.metric)
         if evaluation.scores is None or scale is None:
             continue
-        compared = True
         low = float("-inf") if scale[0] is None else scale[0]
         high = float("inf") if scale[1] is None else scale[1]
         outside = [i for i, score in enumerate(evaluation.scores) if not low <= score <= high]
@@ -289,8 +277,6 @@ def score_scale(case: Case) -> Iterator[CheckResult]:
             pointer = join(evaluation.pointer, "scores", index)
             actual = repr(evaluation.scores[index])
             yield Failed(pointer, "outside the metric's scale", f"{low} to {high}", actual)
-    if not compared:
-        yield Unchecked("no evaluation has scores on a known scale")
 
 
 @rule(
@@ -312,7 +298,7 @@ def totals_of_outcomes(case: Case) -> Iterator[CheckResult]:
     Good
         "accuracy": 0.25 with correct [1, 0] of samples [2, 2]
     """
-    measured = [m for m in all_measurements(case.results) if m.evaluation is not None]
+    measured = [m for m in case.measurements if m.evaluation is not None]
     peers = [
         float(m.totals[m.evaluation.metric])
         for m in measured

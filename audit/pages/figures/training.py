@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from audit.facts.curves import Curve, curves
 from audit.pages import numbers
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
-from audit.pages.telemetry import Curve, curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,18 +7,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit.analysis import Analysis
+from audit.facts.clip_activity import clip_activity
+from audit.facts.curves import reward_values
+from audit.facts.groups import groups_of_arm
+from audit.facts.lengths import (
+    characters_before,
+    characters_per_response,
+    tokens_before,
+    tokens_per_response,
+)
+from audit.facts.pins import pins, versions
+from audit.facts.starts import starts
+from audit.facts.tokens import GENERATED, spent
+from audit.facts.training_logs import read_logs
 from audit.finding import Severity
 from audit.pages import numbers, readings
 from audit.pages.deltas import floor_of
-from audit.pages.telemetry import clip_activity, reward_values, zero_share
 from audit.report import Report
-from audit.results import Results, Run
+from audit.results import Results
 
 NOT_CHECKED = "not checked"
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckRow:
     """One row of the checks table.
 
     Attributes
@@ -58,7 +70,7 @@ Row = tuple[str, str]
 
 def checks(
     results: Results, analysis: Analysis, report: Report, own: Iterable[Mapping[str, Any]] = ()
-) -> tuple[Check, ...]:
+) -> tuple[CheckRow, ...]:
     """Return the rows: the built-in ones, those of ``own`` replacing the ones they name.
 
     Parameters
@@ -68,12 +80,12 @@ def checks(
         The ``checks`` of ``recipe.toml`` with ``id``, ``check``, ``source`` and ``result``.
     """
     subject = Subject(results, analysis, report)
-    rows = {slug: Check(slug, name, *make(subject)) for slug, name, make in _BUILT_IN}
+    rows = {slug: CheckRow(slug, name, *make(subject)) for slug, name, make in _BUILT_IN}
     last = {slug: rows.pop(slug) for slug in _LAST}
     for number, row in enumerate(own, 1):
         slug = str(row["id"]) or f"own-{number}"
         name = row["check"] or (rows[slug].name if slug in rows else slug)
-        rows[slug] = Check(slug, name, row["source"] or "recipe.toml", row["result"])
+        rows[slug] = CheckRow(slug, name, row["source"] or "recipe.toml", row["result"])
     return (*rows.values(), *last.values())
 
 
@@ -124,38 +136,20 @@ def _proxy(subject: Subject) -> Row:
 
 
 def _length(subject: Subject) -> Row:
-    for unit, mean in (("tokens", _tokens), ("characters", _characters)):
-        top = subject.results.arms[0]
-        after = [
-            (arm.name, mean([run.metrics for run in arm.runs]))
-            for arm in (*subject.results.controls, top)
-        ]
+    results = subject.results
+    top = results.arms[0]
+    for unit, key, mean, before in (
+        ("tokens", "generated_tokens", tokens_per_response, tokens_before(results)),
+        ("characters", "mean_response_chars", characters_per_response, characters_before(results)),
+    ):
+        after = [(arm.name, mean(arm)) for arm in (*results.controls, top)]
         known = [f"{name} {numbers.count(round(n))}" for name, n in after if n is not None]
         if known:
-            before = mean([run.baseline for run in top.runs])
             start = "" if before is None else f"untrained {numbers.count(round(before))} → "
-            key = "generated_tokens" if unit == "tokens" else "mean_response_chars"
             source = f"/seed_results/*/method_metrics/{key}"
-            return source, f"mean {unit} an answer: {start}{', '.join(known)}"
+            return source, f"mean {unit} per answer: {start}{', '.join(known)}"
     source = "/seed_results/*/method_metrics/generated_tokens"
     return source, f"{NOT_CHECKED}: lengths of the evaluated answers are not recorded"
-
-
-def _tokens(blocks: list[Mapping[str, Any]]) -> float | None:
-    tokens, examples = (_all(blocks, key) for key in ("generated_tokens", "examples"))
-    return sum(tokens) / sum(examples) if tokens and examples and sum(examples) else None
-
-
-def _characters(blocks: list[Mapping[str, Any]]) -> float | None:
-    means = _all(blocks, "mean_response_chars")
-    return sum(means) / len(means) if means else None
-
-
-def _all(blocks: list[Mapping[str, Any]], key: str) -> list[float]:
-    """Return a number of every block; empty where one lacks it."""
-    found = [block.get(key) for block in blocks]
-    known = [float(value) for value in found if isinstance(value, int | float)]
-    return known if len(known) == len(found) else []
 
 
 _AUDITS = "/seed_results/*/training/*/updates/*/response_audits"
@@ -176,61 +170,49 @@ def _clip(subject: Subject) -> Row:
     if first.arm == subject.results.method and first.could and not first.fired:
         text += f". The mechanism never acted: {first.arm} could not have been tested"
     if not any(a.could for a in found):
-        text += ". With one update a batch no clip can act"
+        text += ". With one update per batch no clip can act"
     return source, text
 
 
 def _zero_groups(subject: Subject) -> Row:
     source = "/seed_results/*/sampling"
-    shares = [(arm.name, zero_share(arm.finished)) for arm in subject.results.arms]
+    counts = [(log.arm.name, groups_of_arm(log)) for log in read_logs(subject.results)]
     known = [
-        f"{name} {share[0]} of {share[1]} ({numbers.percent(share[0] / share[1])})"
-        for name, share in shares
-        if share is not None
+        f"{name} {count.without} of {count.drawn} ({numbers.percent(count.share)})"
+        for name, count in counts
+        if count is not None
     ]
     if not known:
-        return source, f"{NOT_CHECKED}: groups without advantage are not recorded"
+        return source, _unchecked(subject, "MECH002")
     return source, "groups of equal rewards, which teach nothing: " + "; ".join(known)
 
 
 def _alike(subject: Subject) -> Row:
-    source = "/seed_results/*/training/0"
-    pairs = [
-        (run, other)
-        for control in subject.results.controls
-        for run in subject.results.arms[0].finished
-        for other in control.finished
-        if run.seed is not None and run.seed == other.seed
-    ]
-    if not pairs:
-        return source, f"{NOT_CHECKED}: no seed stands in both arms"
-    starts = [(_start(run), _start(other)) for run, other in pairs]
-    if any(None in pair for pair in starts):
-        return source, f"{NOT_CHECKED}: the first step or the initial parameters are not recorded"
-    same = sum(first == second for first, second in starts)
-    return source, f"{same} of {len(pairs)} seeds start alike in both arms (first step's log)"
+    source, found = "/seed_results/*/training/0", starts(subject.results)
+    logged = [start for start in found if start.logged]
+    hashed = [start.hashes for start in found if start.hashes is not None]
+    if logged and subject.report.rule("START001").checked:
+        alike, of, by = (
+            sum(not start.differences for start in logged),
+            len(logged),
+            "first step's log",
+        )
+    elif hashed:
+        alike, of, by = sum(a == b for a, b in hashed), len(hashed), "initial parameters"
+    else:
+        return source, _unchecked(subject, "START001")
+    return source, f"{alike} of {of} seeds start alike in both arms ({by})"
 
 
-def _start(run: Run) -> object:
-    """Return what a run shows of its start: initial parameters, else its first step."""
-    digest = run.document.get("initial_parameters_sha256")
-    if digest:
-        return digest
-    if not run.training or not run.training[0].get("updates"):
-        return None
-    step, update = run.training[0], run.training[0]["updates"][0]
-    shown = (step.get("rewards"), update.get("loss"), update.get("gradient_l2_norm"))
-    return None if None in shown else (step.get("training_row"), *shown)
+def _unchecked(subject: Subject, rule: str) -> str:
+    """Return a cell that says why a rule could not check anything."""
+    return f"{NOT_CHECKED}: {'; '.join(subject.report.rule(rule).reasons)}"
 
 
 def _compute(subject: Subject) -> Row:
-    key = "generated_training_tokens_including_rejected_groups"
-    totals = []
-    for arm in subject.results.arms:
-        tokens = _all([run.sampling for run in arm.finished], key)
-        if tokens:
-            totals.append((arm.name, sum(tokens)))
-    source = f"/seed_results/*/sampling/{key}"
+    source = f"/seed_results/*/sampling/{GENERATED}"
+    counts = [(arm.name, spent(arm)) for arm in subject.results.arms]
+    totals = [(name, sum(tokens)) for name, tokens in counts if tokens is not None]
     if len(totals) < 2:
         return source, f"{NOT_CHECKED}: tokens generated in training are not recorded"
     shown = ", ".join(f"{name} {numbers.count(total)}" for name, total in totals)
@@ -241,22 +223,13 @@ def _compute(subject: Subject) -> Row:
 
 def _pins(subject: Subject) -> Row:
     results = subject.results
-    checkpoint, dataset = results.block("checkpoint"), results.block("dataset")
-    pins = [
-        f"{name} {_short(block[key])}"
-        for name, block, key in (
-            ("model", checkpoint, "revision"),
-            ("data", dataset, "source_revision"),
-            ("code", results.block("provenance"), "code_commit"),
-        )
-        if isinstance(block.get(key), str)
-    ]
-    pins += [f"{name} {version}" for name, version in sorted(versions(results).items())]
+    pinned = [f"{name} {_short(revision)}" for name, revision in pins(results).items()]
+    pinned += [f"{name} {version}" for name, version in sorted(versions(results).items())]
     source = "/checkpoint, /dataset, /provenance, /verified/versions"
     seeds = sorted({run.seed for run in results.runs if run.seed is not None})
     if seeds:
-        pins.append(f"seeds {', '.join(str(seed) for seed in seeds)}")
-    return source, "; ".join(pins) or f"{NOT_CHECKED}: nothing is pinned"
+        pinned.append(f"seeds {', '.join(str(seed) for seed in seeds)}")
+    return source, "; ".join(pinned) or f"{NOT_CHECKED}: nothing is pinned"
 
 
 def _short(revision: str) -> str:
@@ -264,21 +237,11 @@ def _short(revision: str) -> str:
     return revision[:12] if set(revision) <= set("0123456789abcdef") else revision
 
 
-def versions(results: Results) -> dict[str, str]:
-    """Return the package versions a file names: of its verification, else of its runs."""
-    found: dict[str, Any] = dict(results.block("verified").get("versions") or {})
-    for run in results.runs:
-        packages = (run.document.get("environment") or {}).get("packages") or {}
-        for name, version in packages.items():
-            found.setdefault(name, version)
-    return {str(name): str(version) for name, version in found.items()}
-
-
 def _integrity(subject: Subject) -> Row:
     report = subject.report
     errors, warnings = report.count(Severity.ERROR), report.count(Severity.WARNING)
     return "audit verify", (
-        f"{numbers.count(report.held)} relations hold, "
+        f"{numbers.count(report.passed)} checks passed, "
         f"{_number(errors, 'error')}, {_number(warnings, 'warning')}"
     )
 
