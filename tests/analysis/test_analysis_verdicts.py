@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from made_studies import Document, analysed, base, compared, scores, simulated, study
 
@@ -21,7 +22,17 @@ def twice(counts: list[list[int]]) -> list[list[int]]:
 
 
 def near_one(misses: list[int]) -> list[list[int]]:
-    return [[4] * (100 - n) + [3] * n for n in misses]
+    """Return runs with so many tasks of which one answer is wrong, other tasks in each run."""
+    rows = []
+    for run, number in enumerate(misses):
+        missed = {(7 * place + 31 * run) % 100 for place in range(number)}
+        rows.append([3 if task in missed else 4 for task in range(100)])
+    return rows
+
+
+def drawn(rates: list[float]) -> list[list[int]]:
+    random = np.random.default_rng(7)
+    return [random.binomial(4, rate, 100).tolist() for rate in rates]
 
 
 WORDS: list[tuple[str, Document, dict[str, Any], str]] = [
@@ -53,7 +64,7 @@ WORDS: list[tuple[str, Document, dict[str, Any], str]] = [
     ("scores", scores([0.5, 0.52, 0.54], [0.8, 0.81, 0.83], 400), {}, "gain on this benchmark: "),
     (
         "skewed",
-        study(near_one([2, 3, 4]), near_one([70, 90, 99])),
+        study(drawn([0.985, 0.985, 0.99]), drawn([0.70, 0.78, 0.86])),
         {"margin": 0.4},
         "loss: below-margin, skewed-scale",
     ),
@@ -146,7 +157,7 @@ REFUSED: list[tuple[str, Document, str, str]] = [
         "copied outcomes among others",
         edited(GAIN, copied_outcomes),
         "identical-runs",
-        "runs 0 and 1 are one run: the same outcome on all 120 tasks (4 independent of 5)",
+        "runs 0 and 1 are one run: the same outcome on all 120 tasks on simulated (4 independent of 5)",
     ),
     (
         "equal parameters",
@@ -232,7 +243,8 @@ def test_scores_of_unknown_answers_are_judged_by_their_spread() -> None:
     document = scores([0.123456789012, 0.2], [0.3, 0.4], None)
     comparison = compared(document)
     assert (
-        comparison.verdict.text == "flat on this benchmark: inconclusive, underpowered, provisional"
+        comparison.verdict.text
+        == "flat on this benchmark: inconclusive, underpowered, provisional, rounded-scores"
     )
     assert comparison.standing is not None
     assert comparison.standing.tasks is None
