@@ -10,6 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from audit.stats.averages import (
+        AverageDelta,
+        BenchmarkCounts,
+        BenchmarkScores,
+        average_delta,
+        average_score_delta,
+    )
     from audit.stats.base import base_delta
     from audit.stats.best_checkpoint import CrossFittedBest, cross_fitted_best, task_half
     from audit.stats.bootstrap import exact_bootstrap, exact_bootstrap_counts
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
     from audit.stats.draws import PairAgreement, RunPair, pair_agreement, pair_agreements
     from audit.stats.errored import ErroredDelta, ErroredReading, errored_delta
     from audit.stats.floor import bernoulli_bound, floor_from_run_std, noise_floor, run_level_f_test
+    from audit.stats.guardrails import NonInferiority, ShipDecision, non_inferiority, ship_decision
     from audit.stats.multiple import holm
     from audit.stats.paired import one_seed_interval, paired_t, seed_correlation
     from audit.stats.planning import (
@@ -42,7 +50,14 @@ if TYPE_CHECKING:
         tasks_at_least,
         tasks_needed,
     )
-    from audit.stats.rates import pass_at_k, pass_at_k_counts, unseen_collapse_bound, wilson
+    from audit.stats.rates import (
+        CollapseRisk,
+        collapse_risk,
+        pass_at_k,
+        pass_at_k_counts,
+        unseen_collapse_bound,
+        wilson,
+    )
     from audit.stats.records import (
         ArmVariance,
         BaseDelta,
@@ -101,11 +116,15 @@ if TYPE_CHECKING:
 _HOME = {
     "AlongRun": "trajectory",
     "ArmVariance": "records",
+    "AverageDelta": "averages",
     "BaseDelta": "records",
+    "BenchmarkCounts": "averages",
+    "BenchmarkScores": "averages",
     "BootstrapDistribution": "resampling",
     "Chances": "sequential_power",
     "CheckpointDesign": "checkpoint_rows",
     "ClusterTest": "clusters",
+    "CollapseRisk": "rates",
     "Components": "records",
     "CrossFittedBest": "best_checkpoint",
     "DistanceRatio": "relatedness",
@@ -122,6 +141,7 @@ _HOME = {
     "Needed": "remedies",
     "NextJudgement": "remedies",
     "NoiseFloor": "records",
+    "NonInferiority": "guardrails",
     "PairAgreement": "draws",
     "PairDistance": "relatedness",
     "PairedT": "records",
@@ -139,16 +159,20 @@ _HOME = {
     "SequentialPlan": "sequential",
     "SequentialPower": "sequential_power",
     "SharedSeeds": "shared",
+    "ShipDecision": "guardrails",
     "Stems": "stems",
     "UnplannedLook": "unplanned",
     "after_look": "unplanned",
     "after_this_look": "remedies",
     "along_run": "trajectory",
+    "average_delta": "averages",
+    "average_score_delta": "averages",
     "base_delta": "base",
     "bernoulli_bound": "floor",
     "cheapest_checkpoints": "trajectory",
     "checkpoint_designs": "checkpoint_rows",
     "cluster_f_test": "clusters",
+    "collapse_risk": "rates",
     "critical_correlation": "shared",
     "cross_fitted_best": "best_checkpoint",
     "designs_to_see": "designs",
@@ -173,6 +197,7 @@ _HOME = {
     "minimum_detectable_effect": "planning",
     "mixed_scales": "scales",
     "noise_floor": "floor",
+    "non_inferiority": "guardrails",
     "one_seed_interval": "paired",
     "pair_agreement": "draws",
     "pair_agreements": "draws",
@@ -202,6 +227,7 @@ _HOME = {
     "seeds_after_look": "designs",
     "seeds_needed": "planning",
     "shared_seeds": "shared",
+    "ship_decision": "guardrails",
     "sign_flip_p_value": "signflip",
     "stem_clusters": "stems",
     "stem_of": "stems",
@@ -219,11 +245,15 @@ _HOME = {
 __all__ = [
     "AlongRun",
     "ArmVariance",
+    "AverageDelta",
     "BaseDelta",
+    "BenchmarkCounts",
+    "BenchmarkScores",
     "BootstrapDistribution",
     "Chances",
     "CheckpointDesign",
     "ClusterTest",
+    "CollapseRisk",
     "Components",
     "CrossFittedBest",
     "DistanceRatio",
@@ -240,6 +270,7 @@ __all__ = [
     "Needed",
     "NextJudgement",
     "NoiseFloor",
+    "NonInferiority",
     "PairAgreement",
     "PairDistance",
     "PairedT",
@@ -257,16 +288,20 @@ __all__ = [
     "SequentialPlan",
     "SequentialPower",
     "SharedSeeds",
+    "ShipDecision",
     "Stems",
     "UnplannedLook",
     "after_look",
     "after_this_look",
     "along_run",
+    "average_delta",
+    "average_score_delta",
     "base_delta",
     "bernoulli_bound",
     "cheapest_checkpoints",
     "checkpoint_designs",
     "cluster_f_test",
+    "collapse_risk",
     "critical_correlation",
     "cross_fitted_best",
     "designs_to_see",
@@ -291,6 +326,7 @@ __all__ = [
     "minimum_detectable_effect",
     "mixed_scales",
     "noise_floor",
+    "non_inferiority",
     "one_seed_interval",
     "pair_agreement",
     "pair_agreements",
@@ -320,6 +356,7 @@ __all__ = [
     "seeds_after_look",
     "seeds_needed",
     "shared_seeds",
+    "ship_decision",
     "sign_flip_p_value",
     "stem_clusters",
     "stem_of",

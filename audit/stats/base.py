@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from audit.errors import InsufficientData
 from audit.stats.clusters import Clusters, clusters_of
-from audit.stats.delta import ArmParts, difference_variance, random_df
+from audit.stats.delta import ArmParts, cluster_spread, difference_variance, random_df, tasks_df
 from audit.stats.exact import Outcomes, comparable, fits, outcomes, replicated, task_differences
 from audit.stats.pivot import Pivot, hulled_interval, interval
 from audit.stats.quantiles import check_level
@@ -133,5 +133,6 @@ def _pivot(
 ) -> Pivot:
     u = own.u + u0
     spread = own.u**2 / (own.seeds - 1) + u0**2 / (own.tasks * (evaluations - 1))
-    df = random_df(u, x, spread, seeds_df=own.seeds - 1, tasks=own.tasks, clusters=clusters)
+    spread += cluster_spread(x, clusters)
+    df = random_df(u, x, spread, seeds_df=own.seeds - 1, tasks_df=tasks_df(own.tasks, clusters))
     return Pivot(own.moments.mean - base_mean, u + x, df)

@@ -119,7 +119,7 @@ def compared(
     arm_c, arm_t = control.source, treatment.source
     declared, paired = paired, paired and arm_c.seeds >= 3
     v_t = difference_variance(*task_differences(arm_c, arm_t), clusters)
-    squares = _paired_squares(arm_c, arm_t, v_t, clusters) if paired else None
+    squares = paired_squares(arm_c, arm_t, v_t, clusters) if paired else None
     fixed, raw, x = (
         _paired(parts, squares, clusters) if squares else _unpaired(parts, v_t, clusters)
     )
@@ -239,20 +239,17 @@ def _unpaired(
     x = max(v_t - a.q / a.seeds - b.q / b.seeds, Fraction(0)) / a.units
     fixed = Pivot(delta, u, welch((a.u, b.u), (a.seeds, b.seeds)))
     spread = a.u**2 / (a.seeds - 1) + b.u**2 / (b.seeds - 1)
-    df = random_df(u, x, spread, seeds_df=a.seeds + b.seeds - 2, tasks=a.tasks, clusters=clusters)
+    spread += cluster_spread(x, clusters)
+    df = random_df(
+        u, x, spread, seeds_df=a.seeds + b.seeds - 2, tasks_df=tasks_df(a.tasks, clusters)
+    )
     if u:
         df = min(df, equal_variance_df(a.seeds, b.seeds) * ((u + x) / u) ** 2)
     return fixed, Pivot(delta, u + x, df), x
 
 
 def random_df(
-    u: Fraction,
-    x: Fraction,
-    spread: Fraction,
-    *,
-    seeds_df: int,
-    tasks: int,
-    clusters: Clusters | None = None,
+    u: Fraction, x: Fraction, spread: Fraction, *, seeds_df: int, tasks_df: Fraction
 ) -> Fraction:
     """Return the degrees of freedom of u + x.
 
@@ -261,23 +258,25 @@ def random_df(
     u, x : Fraction
         Variance of delta from training and evaluation, and from the choice of tasks.
     spread : Fraction
-        Satterthwaite's sum for the parts of u: each squared over its degrees of freedom.
-    seeds_df, tasks : int
-    clusters : Clusters, optional
-        With them x counts with degrees of freedom of its own.
-
-    Notes
-    -----
-    (u + x)^2 / spread, at most the larger of ``seeds_df`` and tasks - 1, or the clusters' own.
+        Satterthwaite's sum: each part squared over its degrees of freedom.
+    seeds_df, tasks_df : int, Fraction
+        The larger of these is the most there can be.
     """
-    of_tasks = Fraction(tasks - 1) if clusters is None else clusters.df
-    limit = max(Fraction(seeds_df), of_tasks)
-    if clusters is not None:
-        spread += x * x / of_tasks
+    limit = max(Fraction(seeds_df), tasks_df)
     return min((u + x) ** 2 / spread, limit) if spread else limit
 
 
-def _paired_squares(
+def tasks_df(tasks: int, clusters: Clusters | None) -> Fraction:
+    """Return the degrees of freedom of the variance between tasks, or between clusters."""
+    return Fraction(tasks - 1) if clusters is None else clusters.df
+
+
+def cluster_spread(x: Fraction, clusters: Clusters | None) -> Fraction:
+    """Return the share of x in Satterthwaite's sum: only with clusters is it taken as uncertain."""
+    return Fraction(0) if clusters is None else x * x / clusters.df
+
+
+def paired_squares(
     control: Outcomes, treatment: Outcomes, v_t: Fraction, clusters: Clusters | None
 ) -> tuple[Fraction, Fraction, Fraction]:
     """Mean squares over seeds, over tasks, and of their interaction, of the differences."""
@@ -308,7 +307,8 @@ def _paired(
         u = a.u + b.u
     x = max(ms_task - ms_seed_task, Fraction(0)) / cells
     seeds_df = a.seeds - 1
-    df = random_df(u, x, u * u / seeds_df, seeds_df=seeds_df, tasks=a.tasks, clusters=clusters)
+    spread = u * u / seeds_df + cluster_spread(x, clusters)
+    df = random_df(u, x, spread, seeds_df=seeds_df, tasks_df=tasks_df(a.tasks, clusters))
     return Pivot(delta, u, Fraction(seeds_df)), Pivot(delta, u + x, df), x
 
 
