@@ -210,7 +210,15 @@ def judge(study: Study, claims: Sequence[Claim]) -> tuple[ClaimResult, ...]:
 
 
 def _adjusted(drafts: Sequence[_Draft]) -> list[float]:
-    """Return each draft's p-value after Holm's correction; a claim made twice is one of them."""
+    """Return each draft's p-value after Holm's correction; a claim made twice is one of them.
+
+    Guardrails stand outside: what is shipped needs all of them, so each keeps its own error rate.
+    """
+    family = iter(_holm([draft for draft in drafts if not draft.claim.guardrail]))
+    return [draft.adjusted if draft.claim.guardrail else next(family) for draft in drafts]
+
+
+def _holm(drafts: Sequence[_Draft]) -> list[float]:
     places: dict[object, int] = {}
     order = [places.setdefault(draft.hypothesis, len(places)) for draft in drafts]
     p_values = [0.0] * len(places)
