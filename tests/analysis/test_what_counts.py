@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 from made_studies import Document, analysed, base, scores, study
 
+from audit.analysis import analyse
+from audit.facts.siblings import run_keys
+from audit.results import from_document
+
 GAIN = "gain accuracy recipe over control"
 TASKS = 120
 
@@ -314,3 +318,21 @@ def test_what_weakens_a_supported_claim_stands_beside_it() -> None:
     assert "collapse" in said
     assert "none of 3 recipe runs collapsed; up to 63% could (95%)" in said["collapse"]
     assert "launched-not-recorded" in said
+
+
+def test_claims_of_a_sibling_file_are_in_the_family() -> None:
+    document = study(honest(), honest(0.2, first=20))
+    (alone,) = analysed(document, GAIN).claims
+    results = from_document(document)
+    (split,) = analyse(results, claims=[GAIN], siblings=[0.9, 0.04]).claims
+    assert split.holm_p_value == pytest.approx(3 * alone.holm_p_value)
+    (decided,) = analyse(results, claims=[GAIN], siblings=[1.0] * 10_000).claims
+    assert decided.slug == "not-after-holm"
+
+
+def test_files_are_one_study_where_they_share_a_run_and_not_where_they_share_names() -> None:
+    one, other = study(honest(), honest(first=20)), study(honest(first=30), honest(first=40))
+    assert not run_keys(from_document(one)) & run_keys(from_document(other))
+    for document in (one, other):
+        document["seed_results"][0]["run_id"] = "job-17"
+    assert run_keys(from_document(one)) & run_keys(from_document(other))
