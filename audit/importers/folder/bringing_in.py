@@ -164,7 +164,8 @@ def _refuse_nothing(walked: Walked, claimed: Claimed, pieces: Sequence[Piece]) -
 def _is_run(run: Joined) -> bool:
     """Whether pieces are a run, and not settings alone that no run was found for."""
     return any(
-        piece.evaluations or piece.log or piece.trained or piece.status for piece in run.pieces
+        piece.evaluations or piece.log or piece.trained or piece.status or piece.reported
+        for piece in run.pieces
     )
 
 

@@ -168,7 +168,7 @@ def _identified(run: Settled) -> str:
     where the trainer's own files lie beside it, and as nothing over evaluations alone.
     """
     if run.seed_source == "config":
-        return "trainer-config"
+        return str(run.run.first("identified") or "trainer-config")
     if run.seed_source == "user":
         return "user"
     return "user" if run.seed_source == "path" and run.run.trained else "none"

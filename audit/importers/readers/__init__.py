@@ -13,6 +13,8 @@ from audit.importers.readers import (
     code_benchmarks,
     evalscope,
     hf_trainer,
+    home_made,
+    hub_cards,
     hydra,
     lighteval,
     nemo_rl,
@@ -61,6 +63,9 @@ READERS: tuple[Reader, ...] = (
     evalscope.EVALSCOPE,
     opencompass.OPENCOMPASS,
     nemo_skills.SKILLS,
+    hub_cards.RESULTS,
+    hub_cards.INDEX,
+    home_made.HOME,
 )
 
 
