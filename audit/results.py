@@ -73,6 +73,11 @@ class Evaluation:
         return self.document.get("condition") or {}
 
     @property
+    def checkpoint_step(self) -> int | None:
+        """Training step of the evaluated checkpoint, if recorded; 0 is before training."""
+        return self.document.get("checkpoint_step")
+
+    @property
     def greedy(self) -> bool:
         """Whether decoding is declared greedy, so that the samples of a task repeat one answer."""
         return self.condition.get("temperature") == 0
@@ -114,6 +119,11 @@ class Run:
     def run_id(self) -> str | None:
         """The source's name for the run."""
         return self.document.get("run_id")
+
+    @property
+    def identified_by(self) -> str | None:
+        """What says that the run is a training of its own; None where the file does not say."""
+        return self.document.get("identified_by")
 
     @property
     def label(self) -> str:

@@ -1,47 +1,82 @@
-"""``audit explain``: one rule's page."""
+"""``audit explain``: what a word of the output means, and what settles it."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
 from collections.abc import Iterator
 
 from audit.cli.examples import add_examples
+from audit.cli.safe import shortened
 from audit.errors import UsageError
+from audit.reasons import FAMILIES, REASONS, RETIRED, Reason, find_reason, in_family
 from audit.rules import CATALOGUE, Rule, find_rule
 
 _WIDTH = 88
 
-
 EXAMPLES = (
+    "audit explain one-seed",
     "audit explain MECH001",
-    "audit explain one-seed-claim",
+    "audit explain",
 )
+
+_KINDS = {
+    "refusal": "a claim is refused for it, and an unclaimed comparison gets no verdict",
+    "qualifier": "said beside a verdict",
+    "word": "a verdict, or the judgement of a claim",
+    "retired": "no longer given",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the argument of ``audit explain``."""
+    """Add the options of ``audit explain``."""
     add_examples(parser, EXAMPLES)
-    parser.add_argument("rule", metavar="RULE", help="its id or its slug, e.g. SCHEMA001")
+    parser.add_argument(
+        "word",
+        nargs="?",
+        metavar="WORD",
+        help="a reason, a rule's id or slug, e.g. one-seed or SCHEMA001 (all reasons)",
+    )
+    parser.add_argument("--format", choices=("text", "markdown"), default="text")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print the page; the status is 0, or 2 where there is no such rule."""
-    rule = find_rule(options.rule)
-    if rule is None:
-        raise UsageError(f"no rule is called {options.rule!r}{suggestion(options.rule)}")
-    print("\n".join(_page(rule)))
+    """Print the page; the status is 0, or 2 where nothing has this name."""
+    if options.word is None:
+        lines = _markdown() if options.format == "markdown" else _listed()
+    else:
+        lines = _pages(options.word)
+    sys.stdout.write("\n".join(lines) + "\n")
     return 0
+
+
+def _pages(word: str) -> Iterator[str]:
+    rule = find_rule(word)
+    reason = find_reason(rule.slug if rule is not None else word)
+    if rule is None and reason is None:
+        near = _near(word, {slug: slug for slug in REASONS})
+        near = near or "; `audit rules` lists the rules, `audit explain` the reasons"
+        raise UsageError(f"nothing is called {shortened(word, 100)!r}{near}")
+    if rule is not None:
+        yield from _page(rule)
+    if reason is not None:
+        yield from ("",) if rule is not None else ()
+        yield from _reason(reason)
 
 
 def suggestion(name: str) -> str:
     """Return rules whose id or slug is close to a name, as the tail of a sentence."""
+    return _near(name, {}) or "; `audit rules` lists them"
+
+
+def _near(name: str, known: dict[str, str]) -> str:
     import difflib
 
-    known = {word.lower(): rule for rule in CATALOGUE for word in (rule.id, rule.slug)}
+    known = known | {w.lower(): f"{r.id} {r.slug}" for r in CATALOGUE for w in (r.id, r.slug)}
     near = difflib.get_close_matches(name.strip().lower()[:100], known, n=3, cutoff=0.5)
-    words = dict.fromkeys(f"{known[word].id} {known[word].slug}" for word in near)
-    return f"; did you mean {' or '.join(words)}?" if words else "; `audit rules` lists them"
+    words = dict.fromkeys(known[word] for word in near)
+    return f"; did you mean {' or '.join(words)}?" if words else ""
 
 
 def _page(rule: Rule) -> Iterator[str]:
@@ -56,5 +91,63 @@ def _page(rule: Rule) -> Iterator[str]:
             yield from ("", heading, textwrap.indent(body, "  "))
 
 
+def _reason(reason: Reason) -> Iterator[str]:
+    yield f"{reason.slug}: {reason.words} ({reason.kind}, about {_about(reason)})"
+    yield ""
+    yield _paragraph(f"{_KINDS[reason.kind].capitalize()}.")
+    yield from ("", "Why", textwrap.indent(_paragraph(reason.why), "  "))
+    if reason.settles:
+        settles = _paragraph(_sentence(reason.settles))
+        yield from ("", "What settles it", textwrap.indent(settles, "  "))
+
+
+def _about(reason: Reason) -> str:
+    return {"runs": "the runs", "looks": "the looks"}.get(reason.family, f"the {reason.family}")
+
+
+def _listed() -> Iterator[str]:
+    width = max(map(len, REASONS))
+    for family, question in FAMILIES.items():
+        yield f"{family}: {question}"
+        for reason in in_family(family):
+            yield f"  {reason.slug:<{width}}  {reason.kind:<9}  {reason.words}"
+        yield ""
+    retired = [r for r in REASONS.values() if r.kind == RETIRED]
+    yield f"no longer given: {', '.join(r.slug for r in retired)}"
+    yield "audit explain WORD says more; audit rules lists the checks"
+
+
+def _markdown() -> Iterator[str]:
+    yield "# Why refused, and what settles it"
+    yield ""
+    yield "Made from the table of reasons by `audit explain --format markdown`."
+    yield ""
+    yield (
+        "A claim is *supported* or *refused*. A refusal names its reason by one of the slugs "
+        "below; the first that applies is printed, and JSON lists the others. A *qualifier* is "
+        "printed beside a verdict and says what weakens or details it."
+    )
+    for family, question in FAMILIES.items():
+        yield from ("", f"## {family.capitalize()}", "", question, "")
+        yield "| slug | kind | in words | why | what settles it |"
+        yield "| --- | --- | --- | --- | --- |"
+        yield from map(_row, in_family(family))
+    yield from ("", "## No longer given", "")
+    yield "| slug | in words | why it is gone | what is asked now |"
+    yield "| --- | --- | --- | --- |"
+    for reason in REASONS.values():
+        if reason.kind == RETIRED:
+            yield f"| `{reason.slug}` | {reason.words} | {reason.why} | {reason.settles} |"
+
+
+def _row(reason: Reason) -> str:
+    settles = _sentence(reason.settles) if reason.settles else ""
+    return f"| `{reason.slug}` | {reason.kind} | {reason.words} | {reason.why} | {settles} |"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _paragraph(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_on_hyphens=False)
+    return textwrap.fill(text, _WIDTH, break_on_hyphens=False, break_long_words=False)

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
+from audit.facts.likeness import copied_answers
 from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Arm, Evaluation, Run
 from audit.rules.comparison import seeds
-from audit.rules.likeness import copied_answers
 from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
 
 # With fewer draws two honest runs may agree on every task.

@@ -124,7 +124,7 @@ def test_a_rule_is_explained_by_id_or_slug(rule: Rule, capsys: pytest.CaptureFix
     [
         ("SCHEMA01", "did you mean SCHEMA001 schema-violation"),
         ("unkown-key", "did you mean SCHEMA002 unknown-key"),
-        ("x" * 100_000, "`audit rules` lists them"),
+        ("x" * 100_000, "`audit rules` lists the rules"),
     ],
 )
 def test_an_unknown_rule_is_status_2_with_near_ones(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from audit.facts.likeness import copied_answers
 from audit.report import verify
 from audit.results import Evaluation, from_document
-from audit.rules.likeness import copied_answers
 
 TASKS = 120
 
