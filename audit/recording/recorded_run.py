@@ -46,6 +46,8 @@ class RecordedRun:
         self._file = file
         self._began = time.monotonic()
         self._open = True
+        self._last_step: int | None = None
+        self._evaluated: set[tuple[Any, ...]] = set()
 
     def log(self, step: int, **figures: Any) -> None:
         """Record figures of one training step; calls for one step add up.
@@ -71,6 +73,7 @@ class RecordedRun:
             )
         found = {name: figure(value, f"{name} of step {step}") for name, value in figures.items()}
         self._append({"log": {"step": step, "figures": found}})
+        self._last_step = max(step, self._last_step or 0)
 
     def evaluate(
         self,
@@ -113,8 +116,8 @@ class RecordedRun:
         clusters : sequence of str or int, shape (T,)
             Group of each task, where tasks are not independent.
         step : int
-            Training step of the evaluated checkpoint; 0 is the untrained model. Absent, the final
-            model.
+            Training step of the evaluated checkpoint; 0 is the untrained model. Absent, the
+            largest step that was logged.
         metric : str
             What is measured.
         split : str
@@ -127,9 +130,10 @@ class RecordedRun:
         Raises
         ------
         RecordingError
-            When lengths differ, an id is there twice, a count exceeds the answers drawn, or the
-            record cannot be written.
+            When lengths differ, an id is there twice, a count exceeds the answers drawn, this
+            step was evaluated on this benchmark already, or the record cannot be written.
         """
+        step = self._last_step if step is None else step
         entry = evaluation_entry(
             benchmark,
             task_ids,
@@ -143,7 +147,15 @@ class RecordedRun:
             named={"metric": metric, "split": split, "selected_on": selected_on},
             condition=condition,
         )
+        place = (entry["benchmark"], entry["metric"], entry.get("split"), step)
+        if place in self._evaluated:
+            at = "" if step is None else f" at step {step}"
+            raise RecordingError(
+                f"{benchmark}: recorded already{at}; several answers to a task are samples of one "
+                "evaluation, and another checkpoint has another step"
+            )
         self._append({"evaluation": entry}, keep=True)
+        self._evaluated.add(place)
 
     def parameters(self, *, initial: Any = None, final: Any = None) -> None:
         """Record hashes of the trainable parameters before the first and after the last step.
@@ -216,9 +228,7 @@ class RecordedRun:
         found: dict[str, Any] = {"minutes": minutes}
         found |= {"environment": surroundings.loaded_environment()}
         hardware = surroundings.hardware()
-        self._append(
-            {"end": end | found | ({"hardware": hardware} if hardware else {})}, keep=True
-        )
+        self._append({"end": end | found | ({"hardware": hardware} if hardware else {})}, keep=True)
         self._open = False
         if self._file is not None:
             self._file.close()

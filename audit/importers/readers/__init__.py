@@ -8,13 +8,28 @@ asks the readers, joins the pieces to runs, and finds arms and seeds.
 from __future__ import annotations
 
 from audit.errors import UsageError
-from audit.importers.readers import verl_log
+from audit.importers.readers import (
+    mlflow_database,
+    mlflow_folder,
+    tensorboard,
+    trackio_database,
+    verl_log,
+    wandb_folder,
+    wandb_table,
+)
 from audit.importers.readers.reader import Reader
 
 # The order is that of `audit import --formats`; which reader takes a file is told by certainty.
 READERS: tuple[Reader, ...] = (
     verl_log.CONSOLE,
     verl_log.FILE,
+    wandb_folder.WANDB,
+    wandb_table.RUNS,
+    wandb_table.CHART,
+    mlflow_folder.MLFLOW,
+    mlflow_database.MLFLOW_DB,
+    tensorboard.TENSORBOARD,
+    trackio_database.TRACKIO,
 )
 
 
