@@ -59,13 +59,18 @@ def compose(
     if study.base:
         document["base_evaluations"] = [_base(label, e) for label, e in study.base]
     logs = Notes()
-    document["seed_results"] = [_block(run, logs) for run in study.runs[study.method]]
+    # A run of which a source only printed a figure is no run here: the figure is reported.
+    judged = {
+        arm: [run for run in runs if run.judged or run.status != "finished"]
+        for arm, runs in study.runs.items()
+    }
+    document["seed_results"] = [_block(run, logs) for run in judged[study.method]]
     controls = {
         arm: {
             "role": "control" if arm in study.controls else "other",
             "seed_results": [_block(run, logs) for run in runs],
         }
-        for arm, runs in study.runs.items()
+        for arm, runs in judged.items()
         if arm != study.method
     }
     if controls:

@@ -17,6 +17,8 @@ from audit.importers.readers import (
     hub_cards,
     hydra,
     lighteval,
+    mlflow_database,
+    mlflow_folder,
     nemo_rl,
     nemo_skills,
     open_instruct,
@@ -25,11 +27,15 @@ from audit.importers.readers import (
     skyrl,
     step_logs,
     tau2,
+    tensorboard,
     tinker,
+    trackio_database,
     verifiers_legacy,
     verifiers_traces,
     verl_dump,
     verl_log,
+    wandb_folder,
+    wandb_table,
 )
 from audit.importers.readers.reader import Reader
 
@@ -65,6 +71,13 @@ READERS: tuple[Reader, ...] = (
     nemo_skills.SKILLS,
     hub_cards.RESULTS,
     hub_cards.INDEX,
+    wandb_folder.WANDB,
+    wandb_table.RUNS,
+    wandb_table.CHART,
+    mlflow_folder.MLFLOW,
+    mlflow_database.MLFLOW_DB,
+    tensorboard.TENSORBOARD,
+    trackio_database.TRACKIO,
     home_made.HOME,
 )
 
