@@ -10,7 +10,7 @@ from typing import Any
 
 from audit.errors import ImportRefused, InputError, UsageError
 from audit.importers.folder.arm_names import CONTROLS, ArmNames, find_arms
-from audit.importers.folder.claiming_files import Claimed, claim
+from audit.importers.folder.claiming_files import Claimed, claim, refuse_what_is_no_text
 from audit.importers.folder.composing import Study, compose
 from audit.importers.folder.found_table import as_text, rows_of
 from audit.importers.folder.joining import Joined, join
@@ -142,6 +142,8 @@ def _pieces(walked: Walked, claimed: Claimed, said: Said) -> list[Piece]:
         if judged and not said.roles and not any(s.startswith(name) for s in said.readers):
             claimed.unread += files
         else:
+            for found in files:
+                refuse_what_is_no_text(found)
             pieces += reader.read(files, reading)
     return pieces
 
@@ -182,6 +184,8 @@ def _kept(runs: list[Joined], said: Said) -> list[Joined]:
 def _refuse_no_evaluation(runs: Sequence[Joined], pieces: Sequence[Piece]) -> None:
     if any(e.counts or e.error for run in runs for e, _ in run.evaluations):
         return
+    if not runs:
+        raise InputError("no run and no evaluation among the files")
     seeds = find_seeds(runs, None)
     read = ", ".join(
         run.label + ("" if seed is None else f" (seed {seed})")
@@ -405,7 +409,7 @@ def _one_start(runs: Sequence[Settled], notes: dict[str, None]) -> bool:
 
 
 def _say_evidence(runs: Sequence[Settled], notes: dict[str, None]) -> None:
-    if len(runs) > 1 and not any(run.run.trained for run in runs):
+    if len(runs) > 1 and not any(run.run.by_trainer for run in runs):
         notes.setdefault(
             "no training log: that these are training runs rests on the names of folders, files "
             "or runs; --seed-from path says that each seed is a training of its own"

@@ -176,7 +176,7 @@ def _identified(run: Settled) -> str:
         return str(run.run.first("identified") or "trainer-config")
     if run.seed_source == "user":
         return "user"
-    return "user" if run.seed_source == "path" and run.run.trained else "none"
+    return "user" if run.seed_source == "path" and run.run.by_trainer else "none"
 
 
 def _scores(judged: Sequence[Evaluated]) -> dict[str, Any]:
