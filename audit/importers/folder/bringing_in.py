@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -93,10 +94,9 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
     seeds = find_seeds(runs, said.seed_from)
     arms = find_arms(runs, seeds.values, said.arm_from, _fallback(paths, pieces))
     _said_arms(runs, arms, said)
-    notes |= dict.fromkeys(note for piece in pieces for note in piece.notes)
-    notes |= dict.fromkeys(
-        note for files in claimed.files.values() for f in files for note in f.notes
-    )
+    said_by_readers = [note for piece in pieces for note in piece.notes]
+    said_by_readers += [n for files in claimed.files.values() for f in files for n in f.notes]
+    notes |= dict.fromkeys(_below(note, paths) for note in said_by_readers)
     settled = [
         Settled(run, arm, seed, source)
         for run, arm, seed, source in zip(
@@ -109,8 +109,13 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
     settled, asked = _one_a_seed(settled, notes)
     questions += asked
     long = dict(zip(arms.names, arms.long, strict=True))
-    study, more = _study(settled, arms, long, said, notes)
-    readers = {found: name for name, files in claimed.files.items() for found in files}
+    try:
+        study, more = _study(settled, arms, long, said, notes)
+    except UsageError:
+        if not questions:  # an open question may be why an arm is not there
+            raise
+        study, more = None, []
+    readers = {found: piece.reader for piece in reversed(pieces) for found in piece.files}
     used = [name for name in claimed.files if any(p.reader == name for p in pieces)]
     brought = Brought(_heading(walked, settled, used))
     brought.questions = [*questions, *more]
@@ -120,10 +125,20 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
         brought.rows = rows_of(settled)
     brought.lines = _lines(seeds, arms, settled, study, walked, claimed, used)
     _say_evidence(settled, notes)
+    notes = {_below(note, paths): None for note in notes}
     if study is not None and not brought.questions:
         brought.document = compose(study, walked, readers, said, notes)
     brought.notes = tuple(notes)
     return brought
+
+
+def _below(sentence: str, paths: Sequence[str]) -> str:
+    """Return a sentence with places told below the given folders, as a results file names them."""
+    for path in sorted(paths, key=len, reverse=True):
+        folder = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120
+        if folder:
+            sentence = sentence.replace(f"{folder.rstrip('/')}/", "")
+    return sentence
 
 
 def _pieces(walked: Walked, claimed: Claimed, said: Said) -> list[Piece]:
@@ -204,9 +219,10 @@ def _refuse_copies(runs: Sequence[Joined]) -> None:
     """Refuse two runs whose evaluation or training log is the same bytes."""
     seen: dict[str, tuple[Joined, Found]] = {}
     for run in runs:
-        sources = {e.source for e, _ in run.evaluations if e.source is not None and e.step != 0}
-        sources |= {p.files[0] for p in run.pieces if p.log and len(p.files) == 1}
-        for found in sorted(sources, key=lambda f: f.relative):
+        # A printed score or a log of few lines may be the same by chance.
+        sources = {e.source for e, _ in run.evaluations if e.tally is not None and e.step != 0}
+        sources |= {p.files[0] for p in run.pieces if len(p.log) > 2 and len(p.files) == 1}
+        for found in sorted((f for f in sources if f), key=lambda f: f.relative):
             if not found.size:
                 continue
             other, where = seen.setdefault(found.sha256, (run, found))

@@ -62,9 +62,11 @@ class Roles:
 
     def __init__(self, records: Sequence[Record], said: Mapping[str, str], found: Found) -> None:
         self.records, self.found, self.said = records, found, said
-        keys = Counter(key for record in records for key in record)
+        counts = Counter(key for record in records for key in record)
+        # What few records have is of summaries among them.
+        keys = [key for key, count in counts.items() if count * 2 >= len(records)]
         # Reversed, so that of two spellings the first in the file wins.
-        words = {plain(key) if key != "@key" else key: key for key in reversed(list(keys))}
+        words = {plain(key) if key != "@key" else key: key for key in reversed(keys)}
         self.pointers: dict[str, str] = {}
         for role, names in NAMES.items():
             named = [words[name] for name in names if name in words]
@@ -188,9 +190,8 @@ class Roles:
         words = {plain(k): k for record in self.records[:50] for k in record}
         named = [words[name] for name in NAMES["right"] if name in words]
         for other in named[1:]:
-            differ = sum(
-                outcome_of(r.get(named[0])) != outcome_of(r.get(other)) for r in self.records
-            )
+            both = [r for r in self.records if named[0] in r and other in r]
+            differ = sum(outcome_of(r[named[0]]) != outcome_of(r[other]) for r in both)
             if differ:
                 raise ImportRefused(
                     f"{named[0]} and {other} are both outcomes and disagree in {differ} of "
