@@ -17,6 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("report",),
     ("rules*",),
     ("training*",),
+    ("recording*",),
     ("analysis*",),
     ("facts*",),
     ("claims", "partition"),
@@ -24,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("importers*", "sound"),
     ("schema", "policy", "sources"),
     ("stats*", "reading", "writing", "simulation"),
-    ("pointer", "finding", "errors", "reasons", "resources", "run_names", "__init__"),
+    ("pointer", "finding", "errors", "failure", "reasons", "resources", "run_names", "__init__"),
 )
 ROW = {name.rstrip("*"): row for row, names in enumerate(LAYERS) for name in names}
 OPEN = {name.rstrip("*") for names in LAYERS for name in names if name.endswith("*")}

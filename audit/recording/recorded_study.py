@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from audit.importers.run_record import ENDING, RunRecord, read_record
 from audit.recording.append_only import AppendOnlyFile
 from audit.recording.plain_values import text, whole
 from audit.recording.recorded_run import RecordedRun, first_line, is_first_rank
+from audit.writing import write_whole
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+=-]+")
 _MOST_ATTEMPTS = 10_000
@@ -148,6 +150,46 @@ class RecordedStudy:
         later = RecordedRun(AppendOnlyFile(self.folder / f"{part}{ENDING}", first), arm, seed, part)
         later.evaluate(benchmark, task_ids, *arguments, **named)
         later.finish()
+
+    def write(self, path: str | Path) -> Path:
+        """Write the results file of all runs of this study that are recorded so far.
+
+        Failed runs and runs that still go on are in it as such. The file is written whole or not
+        at all, and an old one of that name is replaced.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        RecordingError
+            When no run is recorded, or something must be decided first.
+        AuditError
+            When a record cannot be read, or the file not be written.
+        """
+        document = self.document()
+        written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        write_whole(path, written.encode())
+        return Path(path)
+
+    def document(self) -> dict[str, Any]:
+        """Return what :meth:`write` writes, as a dict; raises like it."""
+        from audit.importers.folder.bringing_in import bring_in
+        from audit.importers.folder.said import Said
+
+        paths = [
+            str(path)
+            for path in sorted(self.folder.glob(f"**/*{ENDING}"))
+            if _read(path).arm in self.arms
+        ]
+        if not paths:
+            raise RecordingError("no run of this study is recorded here", path=str(self.folder))
+        brought = bring_in(paths, Said())
+        if brought.document is None:
+            raise RecordingError("; ".join(brought.questions), path=str(self.folder))
+        return brought.document
 
     def __repr__(self) -> str:
         return f"<study of {', '.join(self.arms)} in {self.folder}>"

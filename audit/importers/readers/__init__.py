@@ -11,6 +11,7 @@ from audit.errors import UsageError
 from audit.importers.readers import (
     mlflow_database,
     mlflow_folder,
+    recorded,
     tensorboard,
     trackio_database,
     verl_log,
@@ -21,6 +22,7 @@ from audit.importers.readers.reader import Reader
 
 # The order is that of `audit import --formats`; which reader takes a file is told by certainty.
 READERS: tuple[Reader, ...] = (
+    recorded.RECORDED,
     verl_log.CONSOLE,
     verl_log.FILE,
     wandb_folder.WANDB,
