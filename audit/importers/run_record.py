@@ -40,6 +40,8 @@ class RunRecord:
         Step to figures by name; figures that are not finite are text (``"nan"``).
     evaluations : list of dict
         Evaluation blocks as a results file holds them.
+    latest : list of bool
+        Of each evaluation, whether it was of the model as it was then, and no step was named.
     parameters : dict
         ``initial`` and ``final`` to SHA-256.
     end : dict
@@ -54,6 +56,7 @@ class RunRecord:
     first: dict[str, Any]
     log: dict[int, dict[str, Any]] = field(default_factory=dict)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
+    latest: list[bool] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
     end: dict[str, Any] = field(default_factory=dict)
     running: bool = False
@@ -156,6 +159,7 @@ def _take(record: RunRecord, entry: Mapping[str, Any]) -> None:
         record.log.setdefault(step, {}).update(entry["log"]["figures"])
     elif "evaluation" in entry:
         record.evaluations.append(dict(entry["evaluation"]))
+        record.latest.append(bool(entry.get("latest")))
     elif "parameters" in entry:
         record.parameters.update(entry["parameters"])
     elif "end" in entry:

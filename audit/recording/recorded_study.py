@@ -179,14 +179,17 @@ class RecordedStudy:
         from audit.importers.folder.bringing_in import bring_in
         from audit.importers.folder.said import Said
 
-        paths = [
-            str(path)
-            for path in sorted(self.folder.glob(f"**/*{ENDING}"))
-            if _read(path).arm in self.arms
-        ]
-        if not paths:
+        records = [_read(path) for path in sorted(self.folder.glob(f"**/*{ENDING}"))]
+        own = [record for record in records if record.arm in self.arms]
+        if not own:
             raise RecordingError("no run of this study is recorded here", path=str(self.folder))
-        brought = bring_in(paths, Said())
+        methods = {(record.first.get("study") or {}).get("method") for record in own} - {None}
+        said = Said()
+        if methods != {self.method}:  # arms that another study recorded
+            here = {record.arm for record in own}
+            controls = tuple(name for name in self.controls if name in here)
+            said = Said(method=self.method if self.method in here else None, control=controls)
+        brought = bring_in([record.name for record in own], said)
         if brought.document is None:
             raise RecordingError("; ".join(brought.questions), path=str(self.folder))
         return brought.document

@@ -55,13 +55,18 @@ def _attempts(
 
     Where several attempts finished each is a piece: which of them is the run is not decided here.
     """
-    ordered = sorted(parts, key=lambda part: (part[1].first.get("started", ""), part[0].relative))
+    ordered = sorted(parts, key=_began)
     over = [part for part in ordered if part[1].status[0] == "finished"] or ordered[-1:]
     earlier = [record.status for _, record in ordered if all(record is not r for _, r in over)]
     failures = [failure or status for status, failure in earlier]
     for found, record in over:
         evaluations = later.pop(record.run_id, [])
         yield _piece(found, record, evaluations, failures)
+
+
+def _began(part: tuple[Found, RunRecord]) -> tuple[str, int, str]:
+    found, record = part
+    return str(record.first.get("started", "")), record.first.get("attempt", 0), found.relative
 
 
 def _piece(
@@ -78,6 +83,9 @@ def _piece(
     status, failure = record.status
     config = record.first.get("config") or {}
     code = record.first.get("code") or {}
+    notes: list[str] = []
+    if code.get("changed"):
+        notes.append("the code had changes that are in no commit when runs were made")
     return Piece(
         "recorded",
         (found, *(part for part, _ in later)),
@@ -94,27 +102,17 @@ def _piece(
         failure=failure,
         trained=True,
         last_step=max(log, default=None),
-        evaluations=[
-            _evaluated(block, source)
-            for source, part in ((found, record), *later)
-            for block in part.evaluations
-        ],
+        evaluations=_evaluations([(found, record), *later], max(log, default=0), notes),
         log=log,
         commit=code.get("commit") if not code.get("changed") else None,
         extra=_extra(record, failures),
-        notes=_notes(record, code),
+        notes=notes,
     )
 
 
 def _figure(value: Any) -> Any:
     """Return a figure; records hold those that are not finite as text."""
     return float(value) if isinstance(value, str) else value
-
-
-def _notes(record: RunRecord, code: Mapping[str, Any]) -> list[str]:
-    if code.get("changed"):
-        return ["the code had changes that are in no commit when runs were made"]
-    return []
 
 
 def _extra(record: RunRecord, failures: Sequence[str]) -> dict[str, Any]:
@@ -140,6 +138,28 @@ def _extra(record: RunRecord, failures: Sequence[str]) -> dict[str, Any]:
     if failures:
         extra["earlier_failures"] = list(failures)
     return extra
+
+
+def _evaluations(
+    parts: Sequence[tuple[Found, RunRecord]], last_step: int, notes: list[str]
+) -> list[Evaluated]:
+    """Return the evaluations; those of the final model have no step that all runs must share."""
+    found: list[Evaluated] = []
+    for source, record in parts:
+        for block, latest in zip(record.evaluations, record.latest, strict=True):
+            evaluation = _evaluated(block, source)
+            if latest and (evaluation.step or 0) < last_step:
+                if evaluation.step is None:
+                    notes.append(
+                        f"{source.name}: an evaluation without a step, made before the first step "
+                        "was logged, is left out"
+                    )
+                    continue
+            elif latest and evaluation.step is not None:
+                evaluation.more["checkpoint_step"] = evaluation.step
+                evaluation.step = None
+            found.append(evaluation)
+    return found
 
 
 def _evaluated(block: Mapping[str, Any], source: Found) -> Evaluated:
