@@ -23,8 +23,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("claims", "partition"),
     ("results",),
     ("importers*", "sound"),
-    ("schema", "policy", "sources"),
+    ("policy",),
+    ("config",),
+    ("schema", "sources"),
     ("stats*", "reading", "writing", "simulation"),
+    ("git",),
     ("pointer", "finding", "errors", "failure", "reasons", "resources", "run_names", "__init__"),
 )
 ROW = {name.rstrip("*"): row for row, names in enumerate(LAYERS) for name in names}

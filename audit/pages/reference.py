@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from audit.analysis import Lottery, OneSeedStudy, Tally
 from audit.pages import markdown, numbers
@@ -11,7 +12,7 @@ from audit.pages.arms import Arm, RunScore, SeedRow
 from audit.pages.checks import Check
 from audit.pages.deltas import Claim, Delta
 from audit.pages.environment import KEPT_FILTERS
-from audit.pages.recipe import KEYS
+from audit.pages.recipe import recipe_keys
 from audit.pages.render import shipped_templates
 from audit.pages.rounds import Replication, Round
 from audit.pages.telemetry import ClipActivity
@@ -89,9 +90,17 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "PROSE (recipe.toml)"
     yield "  Its strings may use **bold**, *italics*, `code`, [links](https://...) and expressions."
-    for key, (kind, inner, what) in KEYS.items():
-        keys = f" with {', '.join(inner)}" if inner else ""
-        yield from _entry(key, f"{kind}{keys}: {what}")
+    for key, schema in recipe_keys().items():
+        yield from _entry(key, f"{_kind(schema)}: {schema['description']}")
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """Say what a key of the prose holds."""
+    inner = schema.get("items", schema)
+    several = "a list of %ss" if inner is not schema else "a %s"
+    named = ", ".join(inner.get("properties", ()))
+    kind = {"string": "string", "object": "table"}[inner["type"]]
+    return several % kind + (f" with {named}" if named else "")
 
 
 def _summary(record: type) -> str:

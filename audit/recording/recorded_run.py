@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, SupportsIndex
 
 from audit.errors import RecordingError
 from audit.failure import described
@@ -49,7 +49,7 @@ class RecordedRun:
         self._last_step: int | None = None
         self._evaluated: set[tuple[Any, ...]] = set()
 
-    def log(self, step: int, /, **figures: Any) -> None:
+    def log(self, step: SupportsIndex, /, **figures: Any) -> None:
         """Record figures of one training step; calls for one step add up.
 
         Parameters
@@ -65,15 +65,15 @@ class RecordedRun:
         RecordingError
             When the step or a figure is no number.
         """
-        step = whole(step, "step")
-        if step < 1:
+        number = whole(step, "step")
+        if number < 1:
             raise RecordingError(
-                f"step {step}: steps are counted from 1, and step 0 is the untrained model; a loop "
-                "over range(n) logs step + 1"
+                f"step {number}: steps are counted from 1, and step 0 is the untrained model; "
+                "a loop over range(n) logs step + 1"
             )
-        found = {name: figure(value, f"{name} of step {step}") for name, value in figures.items()}
-        self._append({"log": {"step": step, "figures": found}})
-        self._last_step = max(step, self._last_step or 0)
+        found = {name: figure(value, f"{name} of step {number}") for name, value in figures.items()}
+        self._append({"log": {"step": number, "figures": found}})
+        self._last_step = max(number, self._last_step or 0)
 
     def evaluate(
         self,

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from audit.errors import InputError, RecordingError
 from audit.importers.run_record import ENDING, RunRecord, read_record
@@ -77,7 +77,7 @@ class RecordedStudy:
         """The arms, the one under test first."""
         return (self.method, *self.controls, *self.others)
 
-    def run(self, arm: str, *, seed: int, config: Any = None) -> RecordedRun:
+    def run(self, arm: str, *, seed: SupportsIndex, config: Any = None) -> RecordedRun:
         """Begin to record a training run.
 
         A run that failed or was killed may be tried again: the new attempt is a file of its own,
@@ -105,22 +105,22 @@ class RecordedStudy:
             on, or the folder cannot be written.
         """
         self._require(arm)
-        seed = whole(seed, "seed")
+        number = whole(seed, "seed")
         if not is_first_rank():
-            return RecordedRun(None, arm, seed, "")
-        stem = f"{file_name(arm)}-seed{seed}"
+            return RecordedRun(None, arm, number, "")
+        stem = f"{file_name(arm)}-seed{number}"
         study = {"method": self.method, "controls": list(self.controls)}
         run_id = f"{stem}-{secrets.token_hex(4)}"
-        first = first_line(arm, seed, run_id, config, study)
+        first = first_line(arm, number, run_id, config, study)
         for attempt in range(1, _MOST_ATTEMPTS):
-            number = "" if attempt == 1 else f"-attempt{attempt}"
-            path = self.folder / f"{stem}{number}{ENDING}"
+            again = "" if attempt == 1 else f"-attempt{attempt}"
+            path = self.folder / f"{stem}{again}{ENDING}"
             try:
                 file = AppendOnlyFile(path, first | {"attempt": attempt})
             except FileExistsError:
-                self._refuse_unless_over(path, arm, seed)
+                self._refuse_unless_over(path, arm, number)
                 continue
-            return RecordedRun(file, arm, seed, run_id)
+            return RecordedRun(file, arm, number, run_id)
         raise RecordingError(f"{_MOST_ATTEMPTS} attempts at one run", path=str(self.folder))
 
     def evaluate(

@@ -19,6 +19,13 @@ def normal_quantile(level: float) -> float:
     return float(ndtri(0.5 + check_level(level) / 2))
 
 
+def normal_tail(statistic: float) -> float:
+    """Return P(Z >= statistic) of a standard normal variable."""
+    from scipy.special import ndtr
+
+    return float(ndtr(-statistic))
+
+
 def t_quantile(df: float, level: float) -> float:
     """Return the two-sided quantile of Student's t."""
     from scipy.special import stdtrit

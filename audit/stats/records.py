@@ -264,11 +264,16 @@ class NoiseFloor:
     samples: int | None
     level: float
 
-    def for_seeds(self, seeds_control: int, seeds_treatment: int) -> float | None:
-        """Return the floor of a difference of means over that many runs an arm, or None."""
+    def for_seeds(
+        self, seeds_control: int, seeds_treatment: int, *, checkpoints: int = 1
+    ) -> float | None:
+        """Return the floor of a difference of means over that many runs per arm, or None.
+
+        With ``checkpoints`` each run's score is a mean over so many evaluations.
+        """
         if self.value is None:
             return None
-        share: float = ((1 / seeds_control + 1 / seeds_treatment) / 2) ** 0.5
+        share: float = ((1 / seeds_control + 1 / seeds_treatment) / (2 * checkpoints)) ** 0.5
         return self.value * share
 
 
@@ -335,6 +340,22 @@ class Components:
     seed_task_sd: float
     sampling_variance: float
     task_effect_sd: float
+
+    def with_seed_sd(self, seed_sd: float) -> Components:
+        """Return the same with that standard deviation between the runs of both arms."""
+        return replace(self, seed_sd_control=seed_sd, seed_sd_treatment=seed_sd)
+
+    def on_unit_scale(self, width: float) -> Components:
+        """Return components measured on a scale that wide as the planner takes them, on [0, 1]."""
+        if not width > 0:
+            raise ValueError(f"a scale must have a width above 0, got {width}")
+        return Components(
+            self.seed_sd_control / width,
+            self.seed_sd_treatment / width,
+            self.seed_task_sd / width,
+            self.sampling_variance / width**2,
+            self.task_effect_sd / width,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,14 @@ def pooled_score_spread(
     return _record(total, noise_variance, df, p_zero, "scores", level)
 
 
-def variance_split(control: ArrayLike, treatment: ArrayLike, *, samples: Any) -> Components:
+def variance_split(
+    control: ArrayLike,
+    treatment: ArrayLike,
+    *,
+    samples: Any,
+    answers: int | None = None,
+    answer_variance: float = 0.0,
+) -> Components:
     """Return the components of two arms that a planner needs.
 
     Parameters
@@ -180,6 +187,12 @@ def variance_split(control: ArrayLike, treatment: ArrayLike, *, samples: Any) ->
         Right answers.
     samples : int, array of int, or tuple of two of these
         Answers drawn for each cell; a tuple gives (control, treatment).
+    answers : int, optional
+        Answers behind a cell where p(1 - p) is not their variance: ``samples`` is only a
+        denominator, as for graded scores and pass@k, or counts are summed over checkpoints.
+    answer_variance : float
+        With ``answers``, the variance of one of them within a cell, the mean over the cells of
+        the sample variance; 0 where it was not recorded.
 
     Returns
     -------
@@ -189,8 +202,9 @@ def variance_split(control: ArrayLike, treatment: ArrayLike, *, samples: Any) ->
     -----
     sigma_s^2 = max(s2 - q / T, 0) by arm; pq = mean Y(1 - Y) k / (k - 1);
     sd_st^2 = max(q - pq / k, 0); sigma_tau^2 = max(V_t - q_A / S_A - q_B / S_B, 0), pq and q
-    averaged over the arms. With one sample a cell the two shares of q cannot be told apart: all
-    of it counts as seed x task, which more samples would not reduce.
+    averaged over the arms. With one sample a cell, or an ``answer_variance`` of 0, the two shares
+    of q cannot be told apart: all of it counts as seed x task, which more samples would not
+    reduce.
     """
     samples_c, samples_t = split_samples(samples)
     arm_c, arm_t = _parts(control, samples_c), _parts(treatment, samples_t)
@@ -198,14 +212,22 @@ def variance_split(control: ArrayLike, treatment: ArrayLike, *, samples: Any) ->
     v_t = variance(*task_differences(arm_c.source, arm_t.source))
     effect = v_t - arm_c.moments.q / arm_c.seeds - arm_t.moments.q / arm_t.seeds
     arms = (arm_c, arm_t)
-    several = min(p.source.samples for p in arms) > 1
-    sampling = [sampling_variance(p.source) for p in arms] if several else []
-    crossed = sum((p.moments.q for p in arms), Fraction(0)) - sum(s.of_cell for s in sampling)
+    q = sum((p.moments.q for p in arms), Fraction(0)) / 2
+    of_answer = of_cell = Fraction(0)
+    if answers is not None:
+        if answers < 1 or not answer_variance >= 0:
+            raise ValueError("answers must be at least 1 and their variance not negative")
+        of_answer = Fraction(answer_variance)
+        of_cell = of_answer / answers
+    elif min(p.source.samples for p in arms) > 1:
+        sampling = [sampling_variance(p.source) for p in arms]
+        of_answer = sum((s.of_answer for s in sampling), Fraction(0)) / 2
+        of_cell = sum((s.of_cell for s in sampling), Fraction(0)) / 2
     return Components(
         seed_sd_control=_root(arm_c.moments.s2 - arm_c.moments.q / arm_c.tasks),
         seed_sd_treatment=_root(arm_t.moments.s2 - arm_t.moments.q / arm_t.tasks),
-        seed_task_sd=_root(crossed / 2),
-        sampling_variance=float(sum((s.of_answer for s in sampling), Fraction(0)) / 2),
+        seed_task_sd=_root(q - of_cell),
+        sampling_variance=float(of_answer),
         task_effect_sd=_root(effect),
     )
 

@@ -39,7 +39,7 @@ def test_any_other_value_name_type_or_shape_is_another_hash(
 ) -> None:
     name = sorted(named)[0]
     others = [
-        named | {name: named[name] + np.array(1, named[name].dtype)},  # type: ignore[operator]
+        named | {name: named[name] + np.array(1, named[name].dtype)},
         {(key if key != name else f"{key}'"): array for key, array in named.items()},
         named | {name: named[name].astype(np.float64)},
         named | {name: named[name][None]},

@@ -1,4 +1,4 @@
-"""What `audit.Study` records: values at the call, endings, attempts, and the file that comes of it."""
+"""What `audit.Study` records: values at the call, endings, attempts, and the file they make."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ import audit
 from audit.errors import ImportRefused, RecordingError
 from audit.importers.folder.bringing_in import bring_in
 from audit.importers.folder.said import Said
-from audit.recording import append_only
 from audit.schema import schema_faults
 
 TASKS = [f"t{n}" for n in range(40)]
@@ -281,10 +280,10 @@ class Tensor:
 
 def test_arrays_and_tensors_are_taken_as_numbers(tmp_path: Path) -> None:
     study = audit.Study("new", folder=tmp_path)
-    with study.run("new", seed=np.int64(3)) as run:  # type: ignore[arg-type]
+    with study.run("new", seed=np.int64(3)) as run:
         run.log(
             np.int32(1), loss=Tensor(0.5), norm=np.float32(0.25), count=np.array([7]), none=None
-        )  # type: ignore[arg-type]
+        )
         run.log(1, more=1)
         run.evaluate("sums", np.arange(3), np.array([True, False, True]), np.array([1, 1, 1]))
         run.evaluate("means", ["a"], np.array([2.0]), 4)
@@ -320,8 +319,9 @@ def test_an_exception_ends_the_run_as_failed_and_goes_on(
 
 def test_a_run_that_leaves_by_exit_0_has_finished(tmp_path: Path) -> None:
     study = audit.Study("new", folder=tmp_path)
-    with pytest.raises(SystemExit), study.run("new", seed=1) as run:
-        run.evaluate("sums", ["a"], [1])
+    run = study.run("new", seed=1)
+    run.evaluate("sums", ["a"], [1])
+    with pytest.raises(SystemExit), run:
         sys.exit(0)
     assert "status" not in runs(study.document())[0]
 
@@ -440,8 +440,9 @@ def test_a_finished_run_is_not_recorded_again(tmp_path: Path) -> None:
 def test_a_failed_run_is_tried_again_and_its_failure_stays(tmp_path: Path) -> None:
     study = audit.Study("new", folder=tmp_path)
     for attempt in (1, 2):
-        with pytest.raises(OSError, match="disk"), study.run("new", seed=1) as run:
-            run.log(1, loss=0.5)
+        run = study.run("new", seed=1)
+        run.log(1, loss=0.5)
+        with pytest.raises(OSError, match="disk"), run:
             raise OSError(f"disk {attempt}")
     with study.run("new", seed=1) as run:
         run.log(51, loss=0.25)  # resumed from a checkpoint
@@ -466,9 +467,10 @@ def test_a_run_that_is_being_recorded_is_not_begun_again(tmp_path: Path) -> None
 
 def test_nothing_is_recorded_after_the_end(tmp_path: Path) -> None:
     run = record(audit.Study("new", folder=tmp_path), "new", 1)
-    for call in (lambda: run.log(4, loss=1), lambda: run.evaluate("x", ["a"], [1])):
-        with pytest.raises(RecordingError, match="the run has ended"):
-            call()
+    with pytest.raises(RecordingError, match="the run has ended"):
+        run.log(4, loss=1)
+    with pytest.raises(RecordingError, match="the run has ended"):
+        run.evaluate("x", ["a"], [1])
     run.finish()  # a second end is left out
 
 
@@ -544,7 +546,7 @@ def test_a_full_disk_loses_no_line_and_stops_no_training(
         return taken
 
     with monkeypatch.context() as patched:
-        patched.setattr(append_only.os, "write", short)
+        patched.setattr(os, "write", short)
         for step in (1, 2):
             with pytest.warns(RuntimeWarning, match="No space left on device; the line is kept"):
                 run.log(step, loss=0.5)
@@ -661,12 +663,12 @@ def test_a_run_that_is_terminated_is_failed(tmp_path: Path) -> None:
 def test_several_threads_log_into_one_run(tmp_path: Path) -> None:
     study = audit.Study("new", folder=tmp_path)
     with study.run("new", seed=1) as run:
-        threads = [
-            threading.Thread(
-                target=lambda name=f"x{k}": [run.log(s, **{name: s}) for s in range(1, 51)]
-            )
-            for k in range(4)
-        ]
+
+        def write(name: str) -> None:
+            for step in range(1, 51):
+                run.log(step, **{name: step})
+
+        threads = [threading.Thread(target=write, args=(f"x{k}",)) for k in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
