@@ -102,7 +102,7 @@ class InsufficientData(ValueError):  # noqa: N818 - named for what is missing
     message : str
         What is missing, in words.
     reason : str
-        A slug that verdicts carry, e.g. ``"one-seed"`` or ``"no-denominator"``.
+        A slug that verdicts carry, e.g. ``"one-seed"`` or ``"few-tasks"``.
     """
 
     def __init__(self, message: str, reason: str = "insufficient-data") -> None:

@@ -26,10 +26,11 @@ def score_numbers(
     shares = [[on_unit(value, measure) for value in values] for values in scores]
     if any(not 0 <= value <= 1 for values in shares for value in values):
         return Refusal("unknown-scale", f"a score of {measure.name} lies outside its scale")
-    from audit.stats import score_delta
+    from audit.stats import printed_unit, score_delta
 
+    unit = printed_unit([*scores[0], *scores[1]]) / Fraction(repr(measure.span))
     try:
-        result = score_delta(*map(_printed, shares), tasks=answers, level=settings.level)
+        result = score_delta(*shares, answers=answers, unit=unit, level=settings.level)
     except InsufficientData as error:
         return Refusal(error.reason, str(error))
     return Numbers(result, measure, answers, min(map(len, scores)))
@@ -40,11 +41,6 @@ def on_unit(value: Fraction, measure: Measure) -> Fraction:
     if measure.span == 1 and measure.low == 0:
         return value
     return (value - Fraction(repr(measure.low))) / Fraction(repr(measure.span))
-
-
-def _printed(values: list[Fraction]) -> list[object]:
-    """Give scores as decimals, whose digits tell the number of answers where it is unknown."""
-    return [float(value) for value in values]
 
 
 def _answers_behind(runs: Iterable[MeasuredRun]) -> int | None:

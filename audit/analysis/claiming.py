@@ -28,7 +28,6 @@ _REMEDIES = {
     "uneven-clusters": "evaluate on clusters of about equal size",
     "failed-runs": "repeat the failed runs, or set failed_runs = 'allow' and show them",
     "seeds-not-listed": "list every launched seed with its outcome",
-    "no-denominator": "record examples, the number of answers scored, or outcomes per task",
     "no-base-evaluations": "evaluate the untrained model at least 3 times on the same tasks",
     "too-few-evaluations": "evaluate the untrained model at least 3 times on the same tasks",
     "unknown-scale": "declare the metric's scale in the metrics block",

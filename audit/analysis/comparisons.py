@@ -170,7 +170,7 @@ class Comparison:
             return design_of_tasks(tasks, level, new_tasks=self.settings.target == "tasks")
         if not isinstance(self.standing.result, ScoreDelta):
             return NotMeasured("no test was made")
-        if self.standing.result.denominator < 2:
+        if self.standing.result.answers is not None and self.standing.result.answers < 2:
             return NotMeasured("needs two answers behind a score")
         scores = [
             [on_unit(score, self.measure) for score in scores_of(side)]

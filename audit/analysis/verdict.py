@@ -25,7 +25,6 @@ _REFUSED_WORDS = {
     "uneven-clusters": "clusters of very different size",
     "failed-runs": "runs failed",
     "seeds-not-listed": "launched seeds not listed",
-    "no-denominator": "scores that fit no number of answers",
     "no-per-task-outcomes": "no outcomes per task",
     "unknown-scale": "a metric without bounds",
     "not-measured": "not measured in both arms",

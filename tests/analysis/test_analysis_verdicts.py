@@ -204,12 +204,6 @@ REFUSED: list[tuple[str, Document, str, str]] = [
         "uneven-clusters",
         "the largest cluster",
     ),
-    (
-        "scores without a denominator",
-        scores([0.123456789012, 0.2], [0.3, 0.4], None),
-        "no-denominator",
-        "no number of answers",
-    ),
     ("few answers", scores([0.25, 0.5], [0.5, 0.75], 4), "few-tasks", "4 tasks"),
 ]
 
@@ -221,6 +215,16 @@ def test_a_study_is_refused_with_its_reason(document: Document, reason: str, lin
     comparison = compared(document)
     assert comparison.verdict.text == f"refused: {reason}"
     assert line in comparison.verdict.line
+
+
+def test_scores_of_unknown_answers_are_judged_by_their_spread() -> None:
+    document = scores([0.123456789012, 0.2], [0.3, 0.4], None)
+    comparison = compared(document)
+    assert (
+        comparison.verdict.text == "flat on this benchmark: inconclusive, underpowered, provisional"
+    )
+    assert comparison.standing is not None
+    assert comparison.standing.tasks is None
 
 
 def test_a_run_that_was_not_evaluated_on_the_benchmark_refuses_it() -> None:
