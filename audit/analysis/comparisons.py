@@ -230,7 +230,12 @@ class Comparison:
             tasks = self.aligned.complete().by_cluster()
             if len(tasks.tasks) < 2:
                 return NotMeasured("needs two tasks")
-            return design_of_tasks(tasks, level, new_tasks=self.settings.target == "tasks")
+            return design_of_tasks(
+                tasks,
+                level,
+                new_tasks=self.settings.target == "tasks",
+                answers=self.aligned.independent,
+            )
         if not isinstance(self.standing.result, ScoreDelta):
             return NotMeasured("no test was made")
         if self.standing.result.answers is not None and self.standing.result.answers < 2:
