@@ -40,6 +40,8 @@ class RunRecord:
         Step to figures by name; figures that are not finite are text (``"nan"``).
     evaluations : list of dict
         Evaluation blocks as a results file holds them.
+    latest : list of bool
+        Of each evaluation, whether it was of the model as it was then, and no step was named.
     parameters : dict
         ``initial`` and ``final`` to SHA-256.
     end : dict
@@ -54,6 +56,7 @@ class RunRecord:
     first: dict[str, Any]
     log: dict[int, dict[str, Any]] = field(default_factory=dict)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
+    latest: list[bool] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
     end: dict[str, Any] = field(default_factory=dict)
     running: bool = False
@@ -87,25 +90,36 @@ class RunRecord:
         return ("running", None) if self.running else ("failed", _NO_END)
 
 
-def is_record(first: Mapping[str, Any] | None) -> bool:
-    """Whether the object on a file's first line begins a record."""
-    return first is not None and "audit_run" in first and "run_id" in first
+def is_record(head: bytes) -> bool:
+    """Whether a file begins like a record."""
+    return head.startswith(b'{"audit_run":')
 
 
-def read_record(path: Path, name: str) -> RunRecord:
+def read_record(path: Path, name: str, data: bytes | None = None) -> RunRecord:
     """Read one file; lines that are cut off are counted and left out.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is; its lock is looked at there.
+    name : str
+        The file, for messages.
+    data : bytes, optional
+        Its content, where that was read already.
 
     Raises
     ------
     InputError
         When it cannot be read, or its first line is not that of a record.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", path=name) from None
+    running = is_locked(path)  # before it is read: a run that ends in between has its end
+    if data is None:
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", path=name) from None
     lines = data.split(b"\n")
-    record = RunRecord(name, _first(lines[0], name), running=is_locked(path))
+    record = RunRecord(name, _first(lines[0], name), running=running)
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
             continue
@@ -126,7 +140,7 @@ def _first(line: bytes, name: str) -> dict[str, Any]:
         first = json.loads(line)
     except (ValueError, RecursionError):
         first = None
-    if not isinstance(first, dict) or not is_record(first):
+    if not isinstance(first, dict) or not is_record(line) or "run_id" not in first:
         raise InputError("not the record of a run: its first line does not begin one", path=name)
     if first["audit_run"] != VERSION:
         raise InputError(
@@ -145,6 +159,7 @@ def _take(record: RunRecord, entry: Mapping[str, Any]) -> None:
         record.log.setdefault(step, {}).update(entry["log"]["figures"])
     elif "evaluation" in entry:
         record.evaluations.append(dict(entry["evaluation"]))
+        record.latest.append(bool(entry.get("latest")))
     elif "parameters" in entry:
         record.parameters.update(entry["parameters"])
     elif "end" in entry:

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, SupportsIndex
 
 from audit.errors import RecordingError
 from audit.failure import described
@@ -49,7 +49,7 @@ class RecordedRun:
         self._last_step: int | None = None
         self._evaluated: set[tuple[Any, ...]] = set()
 
-    def log(self, step: int, **figures: Any) -> None:
+    def log(self, step: SupportsIndex, /, **figures: Any) -> None:
         """Record figures of one training step; calls for one step add up.
 
         Parameters
@@ -65,15 +65,15 @@ class RecordedRun:
         RecordingError
             When the step or a figure is no number.
         """
-        step = whole(step, "step")
-        if step < 1:
+        number = whole(step, "step")
+        if number < 1:
             raise RecordingError(
-                f"step {step}: steps are counted from 1, and step 0 is the untrained model; a loop "
-                "over range(n) logs step + 1"
+                f"step {number}: steps are counted from 1, and step 0 is the untrained model; "
+                "a loop over range(n) logs step + 1"
             )
-        found = {name: figure(value, f"{name} of step {step}") for name, value in figures.items()}
-        self._append({"log": {"step": step, "figures": found}})
-        self._last_step = max(step, self._last_step or 0)
+        found = {name: figure(value, f"{name} of step {number}") for name, value in figures.items()}
+        self._append({"log": {"step": number, "figures": found}})
+        self._last_step = max(number, self._last_step or 0)
 
     def evaluate(
         self,
@@ -116,8 +116,9 @@ class RecordedRun:
         clusters : sequence of str or int, shape (T,)
             Group of each task, where tasks are not independent.
         step : int
-            Training step of the evaluated checkpoint; 0 is the untrained model. Absent, the
-            largest step that was logged.
+            Training step of the evaluated checkpoint; 0 is the untrained model. Absent, it is the
+            model as it is now, after the largest step that was logged; the last such evaluation
+            is of the final model, whose step need not be the same in every run.
         metric : str
             What is measured.
         split : str
@@ -133,6 +134,7 @@ class RecordedRun:
             When lengths differ, an id is there twice, a count exceeds the answers drawn, this
             step was evaluated on this benchmark already, or the record cannot be written.
         """
+        latest = step is None
         step = self._last_step if step is None else step
         entry = evaluation_entry(
             benchmark,
@@ -154,7 +156,7 @@ class RecordedRun:
                 f"{benchmark}: recorded already{at}; several answers to a task are samples of one "
                 "evaluation, and another checkpoint has another step"
             )
-        self._append({"evaluation": entry}, keep=True)
+        self._append({"evaluation": entry, "latest": latest}, keep=True)
         self._evaluated.add(place)
 
     def parameters(self, *, initial: Any = None, final: Any = None) -> None:

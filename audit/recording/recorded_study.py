@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from audit.errors import InputError, RecordingError
 from audit.importers.run_record import ENDING, RunRecord, read_record
 from audit.recording.append_only import AppendOnlyFile
 from audit.recording.plain_values import text, whole
 from audit.recording.recorded_run import RecordedRun, first_line, is_first_rank
+from audit.writing import write_whole
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+=-]+")
 _MOST_ATTEMPTS = 10_000
@@ -75,7 +77,7 @@ class RecordedStudy:
         """The arms, the one under test first."""
         return (self.method, *self.controls, *self.others)
 
-    def run(self, arm: str, *, seed: int, config: Any = None) -> RecordedRun:
+    def run(self, arm: str, *, seed: SupportsIndex, config: Any = None) -> RecordedRun:
         """Begin to record a training run.
 
         A run that failed or was killed may be tried again: the new attempt is a file of its own,
@@ -103,22 +105,22 @@ class RecordedStudy:
             on, or the folder cannot be written.
         """
         self._require(arm)
-        seed = whole(seed, "seed")
+        number = whole(seed, "seed")
         if not is_first_rank():
-            return RecordedRun(None, arm, seed, "")
-        stem = f"{file_name(arm)}-seed{seed}"
+            return RecordedRun(None, arm, number, "")
+        stem = f"{file_name(arm)}-seed{number}"
         study = {"method": self.method, "controls": list(self.controls)}
         run_id = f"{stem}-{secrets.token_hex(4)}"
-        first = first_line(arm, seed, run_id, config, study)
+        first = first_line(arm, number, run_id, config, study)
         for attempt in range(1, _MOST_ATTEMPTS):
-            number = "" if attempt == 1 else f"-attempt{attempt}"
-            path = self.folder / f"{stem}{number}{ENDING}"
+            again = "" if attempt == 1 else f"-attempt{attempt}"
+            path = self.folder / f"{stem}{again}{ENDING}"
             try:
                 file = AppendOnlyFile(path, first | {"attempt": attempt})
             except FileExistsError:
-                self._refuse_unless_over(path, arm, seed)
+                self._refuse_unless_over(path, arm, number)
                 continue
-            return RecordedRun(file, arm, seed, run_id)
+            return RecordedRun(file, arm, number, run_id)
         raise RecordingError(f"{_MOST_ATTEMPTS} attempts at one run", path=str(self.folder))
 
     def evaluate(
@@ -148,6 +150,49 @@ class RecordedStudy:
         later = RecordedRun(AppendOnlyFile(self.folder / f"{part}{ENDING}", first), arm, seed, part)
         later.evaluate(benchmark, task_ids, *arguments, **named)
         later.finish()
+
+    def write(self, path: str | Path) -> Path:
+        """Write the results file of all runs of this study that are recorded so far.
+
+        Failed runs and runs that still go on are in it as such. The file is written whole or not
+        at all, and an old one of that name is replaced.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        RecordingError
+            When no run is recorded, or something must be decided first.
+        AuditError
+            When a record cannot be read, or the file not be written.
+        """
+        document = self.document()
+        written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        write_whole(path, written.encode())
+        return Path(path)
+
+    def document(self) -> dict[str, Any]:
+        """Return what :meth:`write` writes, as a dict; raises like it."""
+        from audit.importers.folder.bringing_in import bring_in
+        from audit.importers.folder.said import Said
+
+        records = [_read(path) for path in sorted(self.folder.glob(f"**/*{ENDING}"))]
+        own = [record for record in records if record.arm in self.arms]
+        if not own:
+            raise RecordingError("no run of this study is recorded here", path=str(self.folder))
+        methods = {(record.first.get("study") or {}).get("method") for record in own} - {None}
+        said = Said()
+        if methods != {self.method}:  # arms that another study recorded
+            here = {record.arm for record in own}
+            controls = tuple(name for name in self.controls if name in here)
+            said = Said(method=self.method if self.method in here else None, control=controls)
+        brought = bring_in([record.name for record in own], said)
+        if brought.document is None:
+            raise RecordingError("; ".join(brought.questions), path=str(self.folder))
+        return brought.document
 
     def __repr__(self) -> str:
         return f"<study of {', '.join(self.arms)} in {self.folder}>"

@@ -23,6 +23,7 @@ from audit.importers.readers import (
     nemo_skills,
     open_instruct,
     opencompass,
+    recorded,
     run_settings,
     skyrl,
     step_logs,
@@ -78,6 +79,7 @@ READERS: tuple[Reader, ...] = (
     mlflow_database.MLFLOW_DB,
     tensorboard.TENSORBOARD,
     trackio_database.TRACKIO,
+    recorded.RECORDED,
     home_made.HOME,
 )
 

@@ -64,4 +64,5 @@ MLFLOW_DB = Reader(
     _claims,
     _read,
     also=("mlflow",),
+    text=False,
 )

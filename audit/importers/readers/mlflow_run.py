@@ -11,7 +11,7 @@ from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Reading
 from audit.importers.readers.tracked import (
-    finite,
+    figures,
     planned_steps,
     status_of,
     tracked_evaluations,
@@ -99,15 +99,10 @@ def _chosen(
 def _piece(reader: str, run: MlflowRun, where: str, reading: Reading) -> Piece:
     notes: list[str] = []
     rows: dict[int, dict[str, Any]] = {}
-    lost = 0
     for step, name, value in run.metrics:
-        figures, missing = finite([(name, value)])
-        lost += missing
         # Of several values at one step the last that was logged counts.
-        rows.setdefault(step, {}).update(figures)
+        rows.setdefault(step, {}).update(figures([(name, value)]))
     label = f"{where}, run {run.run_id[:8]}"
-    if lost:
-        notes.append(f"{label}: {lost} logged figures are not finite and count as missing")
     config = {key.replace("/", "."): value for key, value in run.params.items()}
     status, failure = status_of(_STATUSES.get(run.status, run.status))
     return Piece(

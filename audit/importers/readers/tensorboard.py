@@ -13,7 +13,7 @@ from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Evaluated, Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat
-from audit.importers.readers.tracked import finite, planned_steps, tracked_evaluations
+from audit.importers.readers.tracked import planned_steps, tracked_evaluations
 
 # The arguments of a Hugging Face trainer, which its callback writes as text.
 _ARGUMENTS = ("args/text_summary", "args")
@@ -83,14 +83,8 @@ def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Readi
                     kept[tag] = (wall, value)
         config |= _settings(events)
         status = events.status or status
-    log: dict[int, dict[str, Any]] = {}
-    lost = 0
-    for step in sorted(rows):
-        log[step], missing = finite((tag, value) for tag, (_, value) in rows[step].items())
-        lost += missing
+    log = {step: {tag: value for tag, (_, value) in rows[step].items()} for step in sorted(rows)}
     where = folder or parts[0][0].name
-    if lost:
-        notes.append(f"{where}: {lost} logged figures are not finite and count as missing")
     evaluations = tracked_evaluations(log, reading.options, notes, where)
     for evaluation in evaluations:
         evaluation.value = _snapped(evaluation)
@@ -144,4 +138,5 @@ TENSORBOARD = Reader(
     re.compile(r"(?:^|/)events\.out\.tfevents\.[^/]*$"),
     _claims,
     _read,
+    text=False,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -26,6 +27,7 @@ STATUSES: Mapping[str, str] = {
 }
 # The last part of the setting that says how many steps a run was to have.
 _PLANNED = ("max_steps", "total_training_steps", "max_num_steps", "total_steps", "num_steps")
+_NOT_FINITE = frozenset({"nan", "inf", "-inf", "infinity", "-infinity"})
 _SHOWN = 6
 
 
@@ -77,26 +79,18 @@ def named_evaluations(log: Mapping[int, Mapping[str, Any]], name: str) -> list[E
     return [Evaluated(None, metric, step, value=v) for step, v in values if v is not None]
 
 
-def finite(rows: Iterable[tuple[str, Any]]) -> tuple[dict[str, float], int]:
-    """Return the figures that are finite numbers, and how many were not.
+def figures(rows: Iterable[tuple[str, Any]]) -> dict[str, float]:
+    """Return the logged figures that are numbers, NaN and infinities among them.
 
-    Trackers write NaN and infinities as such or as text; other text is no figure.
+    Trackers write those as such or as text. Other text, tables and media are no figures.
     """
-    found: dict[str, float] = {}
-    lost = 0
-    for name, value in rows:
-        figure = number(value) if not _not_finite(value) else None
-        if figure is not None:
-            found[name] = figure
-        elif _not_finite(value):
-            lost += 1
-    return found, lost
+    return {name: float(value) for name, value in rows if _is_figure(value)}
 
 
-def _not_finite(value: Any) -> bool:
+def _is_figure(value: Any) -> bool:
     if isinstance(value, str):
-        return value.strip().lower() in ("nan", "inf", "-inf", "infinity", "-infinity")
-    return isinstance(value, float) and (value != value or value in (float("inf"), -float("inf")))
+        return value.strip().lower() in _NOT_FINITE
+    return number(value) is not None or (isinstance(value, float) and not math.isfinite(value))
 
 
 def _of_training(name: str) -> bool:

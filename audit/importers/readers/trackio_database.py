@@ -13,7 +13,7 @@ from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat
 from audit.importers.readers.sqlite_file import columns, database, has_tables
-from audit.importers.readers.tracked import finite, planned_steps, tracked_evaluations
+from audit.importers.readers.tracked import figures, planned_steps, tracked_evaluations
 
 # Keys that Trackio adds to a run's settings. Who ran it is not brought over.
 _OWN = frozenset({"_Username", "_Created", "_Group"})
@@ -75,13 +75,8 @@ def _piece(
     where = f"{found.name}, {name or run}"
     attempts = _attempts(logged)
     rows: dict[int, dict[str, Any]] = {}
-    lost = 0
-    for step, figures in attempts[-1]:
-        kept, missing = finite(figures.items())
-        lost += missing
-        rows.setdefault(step, {}).update(kept)
-    if lost:
-        notes.append(f"{where}: {lost} logged figures are not finite and count as missing")
+    for step, logged_then in attempts[-1]:
+        rows.setdefault(step, {}).update(figures(logged_then.items()))
     failures = [f"stopped at step {max(s for s, _ in a)} and begun again" for a in attempts[:-1]]
     if failures:
         notes.append(f"{where}: its steps begin again; the last attempt is the run")
@@ -111,12 +106,12 @@ def _attempts(logged: Sequence[Row]) -> list[list[Row]]:
     only going back to the first step of the attempt is.
     """
     attempts: list[list[Row]] = [[]]
-    for step, figures in logged:
+    for step, row in logged:
         current = attempts[-1]
         begun = max((s for s, _ in current), default=step)
         if current and step <= current[0][0] < begun:
             attempts.append([])
-        attempts[-1].append((step, figures))
+        attempts[-1].append((step, row))
     return attempts
 
 
@@ -126,4 +121,5 @@ TRACKIO = Reader(
     re.compile(r"\.db$", re.I),
     _claims,
     _read,
+    text=False,
 )

@@ -11,7 +11,7 @@ from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat, whole_number, yaml_of
-from audit.importers.readers.tracked import finite, planned_steps, tracked_evaluations
+from audit.importers.readers.tracked import figures, planned_steps, tracked_evaluations
 from audit.importers.readers.wandb_log import MAGIC, WandbLog, read_wandb_log
 
 _FOLDER = re.compile(r"^(?:.*/)?(?:offline-)?run-\d{8}_\d{6}-(?P<id>[^/]+)(?=/)")
@@ -104,9 +104,7 @@ def _piece(parts: Sequence[_Part], reading: Reading) -> Piece:
     for part in parts:
         settings = {key: v for key, v in part.log.config.items() if key != "_wandb"}
         config |= flat(settings, part.folder)
-    rows, lost = _rows([row for part in parts for row in part.log.history])
-    if lost:
-        notes.append(f"{last.folder}: {lost} logged figures are not finite and count as missing")
+    rows = _rows([row for part in parts for row in part.log.history])
     last_step = max(rows, default=None)
     status, failure = _status(last, last_step)
     return Piece(
@@ -141,21 +139,17 @@ def _status(part: _Part, last_step: int | None) -> tuple[str | None, str | None]
     return "failed", f"exit code {code}{after}"
 
 
-def _rows(history: Sequence[Mapping[str, Any]]) -> tuple[dict[int, dict[str, Any]], int]:
+def _rows(history: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
     """Return figures by step, those of a later row first where two have one step."""
     key = next((name for name in _STEPS if all(name in row for row in history)), "_step")
     rows: dict[int, dict[str, Any]] = {}
-    lost = 0
     for row in history:
         step = whole_number(row.get(key))
         if step is None or step < 0:
             continue
-        figures, missing = finite(
-            (name, value) for name, value in row.items() if not name.startswith("_")
-        )
-        lost += missing
-        rows.setdefault(step, {}).update(figures)
-    return rows, lost
+        own = figures((name, value) for name, value in row.items() if not name.startswith("_"))
+        rows.setdefault(step, {}).update(own)
+    return rows
 
 
 WANDB = Reader(
@@ -167,4 +161,5 @@ WANDB = Reader(
     _claims,
     _read,
     also=("wandb-folder",),
+    text=False,
 )

@@ -15,7 +15,7 @@ from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import whole_number
 from audit.importers.readers.tracked import (
-    finite,
+    figures,
     named_evaluations,
     planned_steps,
     status_of,
@@ -67,11 +67,11 @@ def _table(found: Found) -> Table:
 def _read_runs(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
     for found in files:
         table = _table(found)
-        figures = _figure_columns(table)
+        logged = _figure_columns(table)
         names = [row.get("Name") or "" for row in table.rows]
         unique = len(set(names)) == len(names)
         for row in table.rows:
-            yield _run(found, row, figures, unique, reading)
+            yield _run(found, row, logged, unique, reading)
 
 
 def _figure_columns(table: Table) -> frozenset[str]:
@@ -104,19 +104,16 @@ def _not_a_number(text: str) -> bool:
 
 
 def _run(
-    found: Found, row: Mapping[str, Any], figures: frozenset[str], unique: bool, reading: Reading
+    found: Found, row: Mapping[str, Any], columns: frozenset[str], unique: bool, reading: Reading
 ) -> Piece:
     notes: list[str] = []
     where = f"{found.name}, {row.get('Name') or row.get('ID')}"
-    logged = {name: _value(row[name]) for name in row if name in figures}
-    values, lost = finite((name, value) for name, value in logged.items() if value is not None)
-    if lost:
-        notes.append(f"{where}: {lost} figures are not finite and count as missing")
+    values = figures((name, _value(row[name])) for name in row if name in columns)
     step = whole_number(row.get("_step"))
     config = {
         name: _value(text)
         for name, text in row.items()
-        if name not in _FIXED and name not in figures and str(text).strip()
+        if name not in _FIXED and name not in columns and str(text).strip()
     }
     wanted = reading.options.metric
     if wanted in config and number(config[wanted]) is not None:

@@ -8,6 +8,9 @@ The samples in the repository were written by the versions in ``versions.json``.
 event files hold times, so that another run of this script gives other bytes and the same figures.
 """
 
+# mypy: ignore-errors
+# The trackers are installed where this is run, and not beside the tests.
+
 from __future__ import annotations
 
 import gzip
