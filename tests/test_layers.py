@@ -17,6 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("report",),
     ("rules*",),
     ("training*",),
+    ("recording*",),
     ("analysis*",),
     ("facts*",),
     ("claims", "partition"),
@@ -27,7 +28,18 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("schema", "sources"),
     ("stats*", "reading", "writing", "simulation"),
     ("git",),
-    ("pointer", "finding", "errors", "reasons", "resources", "run_names", "__init__"),
+    (
+        "pointer",
+        "finding",
+        "errors",
+        "failure",
+        "numerals",
+        "reasons",
+        "resources",
+        "run_names",
+        "safetext",
+        "__init__",
+    ),
 )
 ROW = {name.rstrip("*"): row for row, names in enumerate(LAYERS) for name in names}
 OPEN = {name.rstrip("*") for names in LAYERS for name in names if name.endswith("*")}

@@ -13,9 +13,9 @@ from importlib import import_module
 from typing import NoReturn
 
 from audit.cli.examples import EXIT_STATUS
-from audit.cli.safe import inert, shortened, visible
 from audit.cli.versions import VersionAction
 from audit.errors import AuditError
+from audit.safetext import inert, shortened, visible
 
 # name -> (module with configure(parser) and main(options) -> int, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {

@@ -6,16 +6,17 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from audit import numerals
 from audit.analysis import Lottery, OneSeedStudy, Tally
-from audit.pages import markdown, numbers
+from audit.facts.clip_activity import ClipActivity
+from audit.pages import markdown
 from audit.pages.arms import Arm, RunScore, SeedRow
-from audit.pages.checks import Check
+from audit.pages.check_table import CheckRow
 from audit.pages.deltas import Claim, Delta
 from audit.pages.environment import KEPT_FILTERS
 from audit.pages.recipe import recipe_keys
 from audit.pages.render import shipped_templates
 from audit.pages.rounds import Replication, Round
-from audit.pages.telemetry import ClipActivity
 from audit.pages.variables import Finding, Noise, Variables, Verified
 
 # Records in the order a reader meets them.
@@ -32,7 +33,7 @@ RECORDS: tuple[type, ...] = (
     Round,
     Replication,
     ClipActivity,
-    Check,
+    CheckRow,
     Finding,
     Verified,
 )
@@ -80,7 +81,7 @@ def _lines() -> Iterator[str]:
                 yield from _entry(name, inspect.getdoc(member) or "")
         yield ""
     yield "FILTERS FOR NUMBERS (None is written as a dash)"
-    yield from _functions(numbers.FILTERS)
+    yield from _functions(numerals.FILTERS)
     yield ""
     yield "FILTERS FOR TEXT (in Markdown; in HTML the same names do the same)"
     texts = (markdown.text, markdown.cell, markdown.code, markdown.link, markdown.block)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from audit import numerals
 from audit.analysis.design import POWER, Design
-from audit.pages import numbers
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
 
@@ -73,7 +73,7 @@ def _lines(comparison: Comparison, design: Design) -> list[Line]:
             (as_seen, "--", "sd as estimated"),
         ):
             values = [_power(effect / span, parts, seeds, design) for seeds in _SEEDS]
-            label = f"{numbers.fraction(effect, 3)}, {name}; {sd}"
+            label = f"{numerals.fraction(effect, 3)}, {name}; {sd}"
             lines.append((label, values, colour, dash))
     return lines
 
@@ -104,7 +104,7 @@ def _words(lines: list[Line], design: Design, here: int) -> str:
     parts = []
     for label, values, _, _ in lines:
         reached = next((s for s, v in zip(_SEEDS, values, strict=True) if v >= POWER), None)
-        now = "" if place is None else f"{numbers.percent(values[place])} at {here} seeds, "
+        now = "" if place is None else f"{numerals.percent(values[place])} at {here} seeds, "
         then = f"80% from {reached} seeds" if reached else f"below 80% up to {_SEEDS[-1]} seeds"
         parts.append(f"{label}: {now}{then}")
     tasks = f" with {design.tasks} tasks" if design.tasks_known else ""
