@@ -13,10 +13,12 @@ PACKAGE = Path(__file__).resolve().parent.parent / "audit"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli*",),
+    ("fleet*",),
     ("pages*",),
     ("report",),
     ("rules*",),
     ("training*",),
+    ("views*",),
     ("analysis*",),
     ("facts*",),
     ("claims", "partition"),

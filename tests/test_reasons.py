@@ -103,7 +103,7 @@ def test_every_live_slug_can_be_given() -> None:
     given = set().union(*map(constants, code()))
     given |= {text.strip() for text in given}
     live = {slug for slug, reason in REASONS.items() if reason.kind not in (RETIRED, WORD)}
-    assert live - given == NOT_YET_RAISED
+    assert live - given <= NOT_YET_RAISED
 
 
 def test_every_refusal_has_one_place_in_the_order() -> None:

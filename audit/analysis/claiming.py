@@ -6,38 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from audit import numerals
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.design import MORE_TASKS, Design
+from audit.analysis.floors import NotMeasured
 from audit.analysis.measures import Measure, find_measures
-from audit.analysis.numbers import digits_for
 from audit.analysis.settings import settings_for
 from audit.analysis.study import Study
-from audit.analysis.verdict import Refusal, Verdict
+from audit.analysis.verdict import LookTaken, Refusal, Verdict, Weakening
 from audit.claims import BASE, Claim
+from audit.reasons import find_reason
 
 _STANDS = "stands"
-# Two runs an arm are provisional: no policy makes a claim stand on them.
+# Refusals that more runs can settle, and how many the planner tells.
+_BY_MORE_RUNS = (
+    "interval-reaches-zero",
+    "not-equivalent",
+    "below-noise-floor",
+    "within-margin",
+    "not-after-holm",
+)
+# Two runs per arm are provisional: no policy lets a claim rest on them.
 FEWEST_FOR_A_CLAIM = 3
-_REMEDIES = {
-    "too-many-claims": "claim less, or spread the claims over several files",
-    "no-per-task-outcomes": "record task_ids, correct and samples of every run's evaluation",
-    "identical-runs": "train the copied runs anew, each with a seed of its own",
-    "duplicate-seed": "train the repeated seed anew with another one",
-    "incomplete": "evaluate every run on every task",
-    "few-tasks": "evaluate on at least 8 tasks; size is fine, 100 or more are better",
-    "uneven-clusters": "evaluate on clusters of about equal size",
-    "failed-runs": "repeat the failed runs, or set failed_runs = 'allow' and show them",
-    "seeds-not-listed": "list every launched seed with its outcome",
-    "no-denominator": "record examples, the number of answers scored, or outcomes per task",
-    "no-base-evaluations": "evaluate the untrained model at least 3 times on the same tasks",
-    "too-few-evaluations": "evaluate the untrained model at least 3 times on the same tasks",
-    "unknown-scale": "declare the metric's scale in the metrics block",
-    "not-measured": "evaluate both arms on the metric and benchmark the claim names",
-    "unknown-arm": "name an arm of the file",
-    "reserved-name": "give the arm another name",
-    "no-direction": "state direction as gain, loss or equivalent",
-    "ambiguous-benchmark": "name the benchmark in the claim",
-}
 
 
 @dataclass(frozen=True)
@@ -61,7 +51,15 @@ class ClaimResult:
     holm_p_value : float
         Adjusted for all declared claims.
     min_seeds : int
-        Training runs an arm the policy asks for.
+        Training runs per arm the policy asks for.
+    evidence : str or None
+        Grade of the evidence that the runs are trainings, A to D; None below two runs per arm.
+    weakened_by : tuple of Weakening
+        What a reader must know beside a supported claim.
+    next : tuple of str
+        What to do next, one act or command each.
+    look : LookTaken or None
+        The look it was judged at, where there is a plan or an earlier look.
     """
 
     claim: Claim
@@ -73,18 +71,26 @@ class ClaimResult:
     p_value: float
     holm_p_value: float
     min_seeds: int
+    evidence: str | None = None
+    weakened_by: tuple[Weakening, ...] = ()
+    next: tuple[str, ...] = ()
+    look: LookTaken | None = None
+
+    @property
+    def supported(self) -> bool:
+        """Whether the data support the claim; a claim is supported or refused."""
+        return self.stands
 
     @cached_property
     def settles(self) -> str:
         """What would settle the claim, in one line; empty where it stands."""
         if self.stands:
             return ""
-        if self.slug in _REMEDIES:
-            return _REMEDIES[self.slug]
         if self.slug in ("one-seed", "too-few-seeds"):
-            return f"train at least {self.min_seeds} seeds in every arm"
-        if self.slug == "wrong-way":
-            return "nothing: the difference points the other way"
+            return f"train at least {self.min_seeds} seeds per arm"
+        if self.slug not in _BY_MORE_RUNS:
+            reason = find_reason(self.slug)
+            return "" if reason is None else reason.settles
         if self.verdict.detail == "equivalent" and self.comparison is not None:
             margin = self.comparison.settings.margin
             return f"nothing: the arms differ by less than {margin:g}"
@@ -99,7 +105,7 @@ class ClaimResult:
 
 
 def needed_text(comparison: Comparison, effect: float) -> str | None:
-    """Return the seeds an arm that show an effect at 80% power, and with ten times the tasks."""
+    """Return the seeds per arm that show an effect at 80% power, and with ten times the tasks."""
     design = comparison.design
     if not isinstance(design, Design) or not effect:
         return None
@@ -109,7 +115,7 @@ def needed_text(comparison: Comparison, effect: float) -> str | None:
     wider = design.seeds_for(unit, wider_tasks)
     if here is None and wider is None:
         return None
-    now = "more than 1000 seeds an arm" if here is None else f"{here} seeds an arm"
+    now = "more than 1000 seeds per arm" if here is None else f"{here} seeds per arm"
     if wider is None or (here is not None and wider >= here):
         return now
     return f"{now}, or {wider} seeds with {wider_tasks} tasks"
@@ -252,12 +258,11 @@ def _refusal(claim: Claim, comparison: Comparison, min_seeds: int) -> Refusal | 
     if comparison.kind == "scores" and comparison.settings.target == "tasks":
         return Refusal(
             "no-per-task-outcomes",
-            "the claim speaks of new tasks, and the file has one score a run "
-            f"({comparison.verdict.text})",
+            "the claim is about new tasks, and the file has one score per run",
         )
     fewest = min(comparison.trained_runs)
     if fewest < min_seeds:
-        return Refusal("too-few-seeds", f"{fewest} training runs an arm, {min_seeds} are needed")
+        return Refusal("too-few-seeds", f"{fewest} training runs per arm, {min_seeds} are needed")
     if claim.direction == "equivalent":
         return _not_equivalent(comparison)
     return _not_different(claim, comparison)
@@ -269,7 +274,15 @@ def _not_equivalent(comparison: Comparison) -> Refusal | None:
         return Refusal("not-equivalent", f"a margin of {margin:g} spans the whole scale")
     if comparison.verdict.detail == "equivalent":
         return None
-    return Refusal("not-equivalent", f"the verdict is {comparison.verdict.text}")
+    narrow = comparison.settings.equivalence_level
+    found = comparison.interval(comparison.settings.target, narrow)
+    ends = "" if isinstance(found, NotMeasured) else numerals.interval(found.low, found.high, 3)
+    return Refusal(
+        "not-equivalent",
+        f"the {numerals.percent(narrow)} interval {ends} is not wholly within {margin:g} of zero"
+        if ends and comparison.verdict.word == "flat"
+        else f"the verdict is {comparison.verdict.word}",
+    )
 
 
 def _not_different(claim: Claim, comparison: Comparison) -> Refusal | None:
@@ -277,24 +290,18 @@ def _not_different(claim: Claim, comparison: Comparison) -> Refusal | None:
     assert standing is not None  # a comparison that is not refused has numbers
     about = standing.about(comparison.settings)
     low, high = standing.improvement(about, comparison.settings.level)
-    digits = digits_for(low, high)
-    ends = f"[{low:+.{digits}f}, {high:+.{digits}f}]"
+    ends = numerals.interval(low, high, 3)
     wrong_way = (low + high < 0) == (claim.direction == "gain") and low + high != 0
     if verdict.word not in ("flat", claim.direction):
-        return Refusal(
-            "wrong-way",
-            f"the verdict is {verdict.text}: the difference points the wrong way, {ends}",
-        )
+        return Refusal("wrong-way", f"the difference points the other way, {ends}")
     if verdict.word == "flat":
-        way = " and the difference points the wrong way" if wrong_way else ""
-        return Refusal(
-            "interval-reaches-zero", f"the verdict is {verdict.text}: {ends} reaches zero{way}"
-        )
+        way = ", and the difference points the other way" if wrong_way else ""
+        return Refusal("interval-reaches-zero", f"the interval {ends} includes zero{way}")
     if comparison.below_floor:
         return Refusal(
             "below-noise-floor",
-            f"{comparison.delta:+.4f} is below the noise floor of the evaluation, "
-            f"{comparison.floor_of_delta:.4f}",
+            f"{numerals.signed(comparison.delta, 4)} is below the noise floor of the evaluation, "
+            f"{numerals.fraction(comparison.floor_of_delta, 4)}",
         )
     nearest = low if claim.direction == "gain" else -high
     if claim.exceeds and claim.margin is not None and not nearest > claim.margin:

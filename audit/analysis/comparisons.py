@@ -113,10 +113,10 @@ class Comparison:
     def interval(self, about: str, level: float | None = None) -> Interval | NotMeasured:
         """Return the interval about ``tasks`` or ``benchmark``, at the declared level if not told.
 
-        Where the verdict is refused it is still returned when two runs an arm allow it.
+        Where the verdict is refused it is still returned where two runs per arm allow it.
         """
         if self.standing is None:
-            reason = "needs two training runs an arm" if self.kind == "one-seed" else "refused"
+            reason = "needs two training runs per arm" if self.kind == "one-seed" else "refused"
             return NotMeasured(self.refusal.line if self.refusal else reason)
         found = self.standing.interval(about, level or self.settings.level)
         return found or NotMeasured("needs outcomes per task of every run")
@@ -160,7 +160,7 @@ class Comparison:
         if self.kind == "base":
             return NotMeasured("the planner covers two trained arms")
         if self.standing is None:
-            return NotMeasured("needs two training runs an arm")
+            return NotMeasured("needs two training runs per arm")
         if min(self.standing.tasks or 2, 2) < 2:
             return NotMeasured("needs two tasks")
         if self.kind == "per-task" and self.aligned is not None:

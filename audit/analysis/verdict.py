@@ -5,31 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from audit.analysis.settings import Settings
+from audit.reasons import words_for
 
 FEWEST_FOR_EQUIVALENCE = 3
 FEWEST_TASKS = 8
 LARGEST_MISSING_SHARE = 0.05
 LARGEST_CLUSTER_IMBALANCE = 3
 LARGEST_SD_RATIO = 3
-
-_REFUSED_WORDS = {
-    "one-seed": "one training seed",
-    "too-few-seeds": "too few training seeds",
-    "too-many-claims": "too many claims in one file",
-    "too-few-evaluations": "too few evaluations of the base",
-    "no-base-evaluations": "the base was not evaluated",
-    "identical-runs": "copied runs",
-    "duplicate-seed": "a seed twice in one arm",
-    "incomplete": "outcomes missing",
-    "few-tasks": "too few tasks",
-    "uneven-clusters": "clusters of very different size",
-    "failed-runs": "runs failed",
-    "seeds-not-listed": "launched seeds not listed",
-    "no-denominator": "scores that fit no number of answers",
-    "no-per-task-outcomes": "no outcomes per task",
-    "unknown-scale": "a metric without bounds",
-    "not-measured": "not measured in both arms",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +20,43 @@ class Refusal:
 
     reason: str
     line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Weakening:
+    """What weakens a supported claim: a slug of the table of reasons or of a rule, and a line."""
+
+    slug: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookTaken:
+    """Which look of a plan a claim was judged at.
+
+    Attributes
+    ----------
+    seeds : int
+        Training runs per arm at this look.
+    first, maximum : int or None
+        The first look and the most seeds of the plan; None for a look without a plan.
+    p : float
+        The p-value that is held against ``threshold``.
+    threshold : float
+        What p must be below at this look.
+    next : int or None
+        Seeds per arm of the next look; None where this is the last one.
+    next_threshold : float or None
+        What p must be below there.
+    """
+
+    seeds: int
+    first: int | None
+    maximum: int | None
+    p: float
+    threshold: float
+    next: int | None = None
+    next_threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +96,7 @@ class Verdict:
     def words(self) -> str:
         """The same with a refusal's reason in words: ``refused: one training seed``."""
         detail = self.detail
-        return self._joined(_REFUSED_WORDS.get(detail or "", detail) if self.refused else detail)
+        return self._joined(words_for(detail or "") if self.refused else detail)
 
     def _joined(self, detail: str | None) -> str:
         where = " on this benchmark" if self.target == "benchmark" and not self.refused else ""

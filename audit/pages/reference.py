@@ -8,26 +8,28 @@ from collections.abc import Callable, Iterator
 from audit import numerals
 from audit.analysis import Lottery, OneSeedStudy, Tally
 from audit.pages import markdown
-from audit.pages.arms import Arm, RunScore, SeedRow
+from audit.pages.arms import Arm, SeedRow
 from audit.pages.checks import Check
-from audit.pages.deltas import Claim, Delta
+from audit.pages.deltas import Delta
 from audit.pages.environment import KEPT_FILTERS
 from audit.pages.recipe import KEYS
 from audit.pages.render import shipped_templates
 from audit.pages.rounds import Replication, Round
 from audit.pages.telemetry import ClipActivity
 from audit.pages.variables import Finding, Noise, Variables, Verified
+from audit.views.claim_view import ClaimView
+from audit.views.run_view import RunView
 
 # Records in the order a reader meets them.
 RECORDS: tuple[type, ...] = (
     Arm,
-    RunScore,
+    RunView,
     SeedRow,
     Delta,
     Lottery,
     OneSeedStudy,
     Tally,
-    Claim,
+    ClaimView,
     Noise,
     Round,
     Replication,

@@ -154,7 +154,7 @@ def test_a_gate_on_a_terminal_shows_a_bar_and_wipes_it(tmp_path: Path) -> None:
     study(tmp_path, "a")
     _, out = on_a_terminal(["gate", str(tmp_path)])
     assert b"] 1 of 1 files" in out
-    assert out.index(b"1 of 1") < out.index(b"study ")
+    assert out.index(b"1 of 1") < out.index(b"SUPPORTED")
     assert b"] 1 of 1 files" not in on_a_terminal(["gate", "-q", str(tmp_path)])[1]
 
 
