@@ -38,6 +38,9 @@ class Design:
         Runs of control and treatment.
     tasks, samples : int
     level : float
+    tasks_known : bool
+        False where one score a run is all that is known, and not how many answers are behind it:
+        ``tasks`` then stands for nothing.
     """
 
     spread: SeedSpread
@@ -47,6 +50,7 @@ class Design:
     tasks: int
     samples: int
     level: float
+    tasks_known: bool = True
 
     @cached_property
     def spread_limits(self) -> tuple[float, float]:
@@ -155,26 +159,33 @@ def design_of_scores(
     """Return the design of a comparison with one score a run, each answer counted as a task.
 
     The evaluation's share is p(1 - p) over the answers behind a score, which is its upper bound.
+    Where their number is unknown that share stays in the spread between seeds, and the plan
+    speaks of seeds alone.
     """
     from audit.stats import Components, pooled_score_spread, score_spread
 
-    noise = (result.control.floor + result.treatment.floor) / 2
+    known = result.answers is not None
+    control_noise, treatment_noise = (
+        arm.floor if known else 0.0 for arm in (result.control, result.treatment)
+    )
+    noise = (control_noise + treatment_noise) / 2
     spread = pooled_score_spread([control, treatment], noise_variance=noise, level=level)
     return Design(
         spread=spread,
         spreads=(
-            score_spread(control, noise_variance=result.control.floor, level=level),
-            score_spread(treatment, noise_variance=result.treatment.floor, level=level),
+            score_spread(control, noise_variance=control_noise, level=level),
+            score_spread(treatment, noise_variance=treatment_noise, level=level),
         ),
         components=Components(
             seed_sd_control=spread.sd,
             seed_sd_treatment=spread.sd,
             seed_task_sd=0.0,
-            sampling_variance=noise * result.denominator,
+            sampling_variance=noise * (result.answers or 0),
             task_effect_sd=0.0,
         ),
         seeds=(result.control.seeds, result.treatment.seeds),
-        tasks=result.denominator,
+        tasks=result.answers or 2,
         samples=1,
         level=level,
+        tasks_known=known,
     )

@@ -10,7 +10,6 @@ from audit.reasons import words_for
 FEWEST_FOR_EQUIVALENCE = 3
 FEWEST_TASKS = 8
 LARGEST_MISSING_SHARE = 0.05
-LARGEST_CLUSTER_IMBALANCE = 3
 LARGEST_SD_RATIO = 3
 
 
@@ -28,35 +27,6 @@ class Weakening:
 
     slug: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class LookTaken:
-    """Which look of a plan a claim was judged at.
-
-    Attributes
-    ----------
-    seeds : int
-        Training runs per arm at this look.
-    first, maximum : int or None
-        The first look and the most seeds of the plan; None for a look without a plan.
-    p : float
-        The p-value that is held against ``threshold``.
-    threshold : float
-        What p must be below at this look.
-    next : int or None
-        Seeds per arm of the next look; None where this is the last one.
-    next_threshold : float or None
-        What p must be below there.
-    """
-
-    seeds: int
-    first: int | None
-    maximum: int | None
-    p: float
-    threshold: float
-    next: int | None = None
-    next_threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +64,30 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The same with a refusal's reason in words: ``refused: one training seed``."""
-        detail = self.detail
-        return self._joined(words_for(detail or "") if self.refused else detail)
+        """The same with the reason in words: ``no verdict: one training seed``."""
+        return self._joined(words_for(self.detail or "") if self.refused else self.detail)
 
     def _joined(self, detail: str | None) -> str:
         where = " on this benchmark" if self.target == "benchmark" and not self.refused else ""
         more = [word for word in (detail, *self.qualifiers) if word]
-        return f"{self.word}{where}" + (": " + ", ".join(more) if more else "")
+        word = "no verdict" if self.refused else self.word
+        return f"{word}{where}" + (": " + ", ".join(more) if more else "")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Decision:
     """Word and detail of a verdict before its qualifiers.
 
-    ``too_few_tasks`` is set where only the number of tasks keeps arms from being equivalent.
+    ``too_few_tasks`` is set where only the number of tasks keeps arms from being equivalent,
+    ``no_room`` where only the scale does. ``equivalent`` is whether the test of equivalence is
+    passed, whatever the word: a small gain can lie wholly inside the margin.
     """
 
     word: str
     detail: str | None = None
     too_few_tasks: bool = False
+    no_room: bool = False
+    equivalent: bool = False
 
     @property
     def strength(self) -> int:
@@ -123,14 +97,16 @@ class Outcome:
         return 1 if self.detail == "equivalent" else 0
 
 
-def outcome(
+def decide(
     deciding: tuple[float, float],
     narrow: tuple[float, float],
     *,
     settings: Settings,
     tasks: int | None,
     fewest_runs: int,
-) -> Outcome:
+    room: bool,
+    span: float,
+) -> Decision:
     """Return the word for an interval of improvements.
 
     Parameters
@@ -144,30 +120,35 @@ def outcome(
         Independent tasks; None where unknown.
     fewest_runs : int
         Training runs of the smaller arm.
+    room : bool
+        A difference of the margin either way would lie on the metric's scale.
+    span : float
+        Width of that scale.
 
     Notes
     -----
     Equivalence needs 3 / margin tasks: a class of 3 / T of the tasks can be missed entirely.
     """
     low, high = deciding
-    if low > 0:
-        return Outcome("gain")
-    if high < 0:
-        return Outcome("loss")
     margin = settings.margin
     inside = -margin < narrow[0] and narrow[1] < margin and fewest_runs >= FEWEST_FOR_EQUIVALENCE
-    enough = tasks is not None and tasks * margin >= 3 - 1e-9
-    if inside and enough:
-        return Outcome("flat", "equivalent")
-    return Outcome("flat", "inconclusive", too_few_tasks=inside)
+    enough = tasks is not None and tasks * margin / span >= 3 - 1e-9
+    equivalent = inside and enough and room
+    if low > 0:
+        return Decision("gain", equivalent=equivalent)
+    if high < 0:
+        return Decision("loss", equivalent=equivalent)
+    if equivalent:
+        return Decision("flat", "equivalent", equivalent=True)
+    return Decision("flat", "inconclusive", too_few_tasks=inside and room, no_room=not room)
 
 
-def weakest(outcomes: list[Outcome]) -> Outcome:
-    """Return the outcome that says least; a gain and a loss together say nothing."""
-    words = {o.word for o in outcomes}
+def weakest(decisions: list[Decision]) -> Decision:
+    """Return the decision that says least; a gain and a loss together say nothing."""
+    words = {one.word for one in decisions}
     if {"gain", "loss"} <= words:
-        return Outcome("flat", "inconclusive")
-    return min(outcomes, key=lambda o: o.strength)
+        return Decision("flat", "inconclusive")
+    return min(decisions, key=lambda one: one.strength)
 
 
 def size_qualifier(word: str, deciding: tuple[float, float], margin: float) -> str | None:

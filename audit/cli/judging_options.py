@@ -15,8 +15,7 @@ from audit.cli.output import add_output
 from audit.errors import UsageError
 from audit.fleet.files import FileResults
 from audit.fleet.judging import Choices
-from audit.policy import Policy, find_policy
-from audit.report import today
+from audit.policy import Policy, find_policy, today
 from audit.safetext import inert, visible
 
 if TYPE_CHECKING:

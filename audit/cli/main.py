@@ -90,7 +90,8 @@ def _perform(options: argparse.Namespace) -> int:
     try:
         return int(import_module(COMMANDS[options.command][0]).main(options))
     except AuditError as error:
-        print(inert(f"audit: {visible(str(error))}"), file=sys.stderr)
+        for line in error.lines:
+            print(inert(f"audit: {visible(line)}"), file=sys.stderr)
         return error.exit_status
     except MemoryError:
         print("audit: not enough memory for this input", file=sys.stderr)

@@ -10,8 +10,8 @@ from audit.claims import Claim
 from audit.errors import AuditError
 from audit.finding import Severity
 from audit.fleet.files import FileResult
-from audit.policy import Policy
-from audit.report import CLAIM_RULES, Report, verify
+from audit.policy import CLAIM_RULES, Policy
+from audit.report import Report, verify
 from audit.results import Results, load
 from audit.safetext import shortened
 from audit.views.claim_view import views_of

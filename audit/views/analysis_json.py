@@ -107,10 +107,27 @@ def claim_json(result: ClaimResult) -> dict[str, Any]:
         "evidence": result.evidence,
         "weakened_by": [asdict(weakening) for weakening in result.weakened_by],
         "next": list(view.next),
-        "look": None if result.look is None else asdict(result.look),
+        "look": _look(result),
         "verdict": verdict_json(result.verdict),
         "p_value": result.p_value,
         "holm_p_value": result.holm_p_value,
+    }
+
+
+def _look(result: ClaimResult) -> dict[str, Any] | None:
+    look = result.look
+    if look is None:
+        return None
+    return {
+        "kind": look.kind,
+        "seeds": look.seeds,
+        "first": look.first,
+        "maximum": look.maximum,
+        "p": result.p_value,
+        "threshold": look.threshold,
+        "next": look.next,
+        "dated": look.dated,
+        "total_error": look.total_error,
     }
 
 
@@ -244,8 +261,8 @@ def _missing(comparison: Comparison) -> dict[str, Any] | None:
             {
                 "missing": numbers.missing,
                 "delta": numbers.delta,
-                "word": numbers.outcome(comparison.settings).word,
-                "detail": numbers.outcome(comparison.settings).detail,
+                "word": numbers.decision(comparison.settings).word,
+                "detail": numbers.decision(comparison.settings).detail,
             }
             for numbers in comparison.numbers
         ],
@@ -256,7 +273,7 @@ def _without_errors(comparison: Comparison) -> dict[str, Any] | None:
     numbers = comparison.without_errors
     if numbers is None:
         return None
-    found = numbers.outcome(comparison.settings)
+    found = numbers.decision(comparison.settings)
     return {"delta": numbers.delta, "word": found.word, "detail": found.detail}
 
 

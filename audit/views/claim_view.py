@@ -12,7 +12,9 @@ from audit import numerals
 from audit.analysis import Analysis
 from audit.analysis.claiming import ClaimResult
 from audit.analysis.comparisons import Comparison
-from audit.analysis.verdict import LookTaken, Weakening
+from audit.analysis.looks import ONE_LOOK, ClaimLook
+from audit.analysis.numbers import Interval
+from audit.analysis.verdict import Weakening
 from audit.claims import BASE, Claim
 from audit.reasons import REASONS
 from audit.views.comparison_view import ComparisonView, interval_text, verdict_words
@@ -149,22 +151,21 @@ def claim_view(result: ClaimResult) -> ClaimView:
     """Return what every surface says of a claim."""
     found = result.comparison
     view = None if found is None else ComparisonView(found)
-    grade = result.evidence or ""
     named = _named(result.claim, found)
     return ClaimView(
         result=SUPPORTED if result.supported else REFUSED,
         sentence=named.text,
-        typed=typed(named),
+        typed=named.typed_text,
         label="" if result.supported else _label(result),
         slug=result.slug,
         estimate=view.estimate if view else "",
-        size=view.sized(grade) if view else "",
-        runs=_runs(view, grade) if view else "-",
-        judged_by=view.judged_by if view else "",
+        size=view.size if view else "",
+        runs=view.graded_runs if view else "-",
+        judged_by=_judged_by(view, result.look) if view else "",
         verdict=view.verdict if view else verdict_words(result.verdict),
         word=result.verdict.word,
         reason="" if result.supported else result.reason,
-        evidence=grade,
+        evidence=view.grade if view else "",
         weakened_by=result.weakened_by,
         look=_look(result.look, view),
         next=_next(result),
@@ -185,12 +186,13 @@ def unclaimed_view(comparison: Comparison) -> ClaimView:
         label=(comparison.verdict.detail or "") if refused else "",
         slug=(comparison.verdict.detail or "") if refused else "",
         estimate=view.estimate,
-        size=view.sized(),
-        runs=view.runs,
+        size=view.size,
+        runs=view.graded_runs,
         judged_by=view.judged_by,
         verdict=view.verdict,
         word=comparison.verdict.word,
         reason=view.reason,
+        evidence=view.grade,
         improvement=_improvement(view),
     )
 
@@ -209,17 +211,6 @@ def _named(claim: Claim, comparison: Comparison | None) -> Claim:
         return claim
     benchmark = claim.benchmark or comparison.benchmark
     return replace(claim, arm=comparison.arm, against=comparison.against, benchmark=benchmark)
-
-
-def typed(claim: Claim) -> str:
-    """Return a claim as one types it: ``gain accuracy dapo over grpo on math500``."""
-    text: str = getattr(claim, "typed_text", "")
-    return text or claim.text.replace(" in ", " ", 1).replace(" of ", " ", 1)
-
-
-def _runs(view: ComparisonView, grade: str) -> str:
-    several = min(view.comparison.trained_runs) > 1
-    return f"{view.runs} ({grade})" if grade and several else view.runs
 
 
 def _improvement(view: ComparisonView) -> Improvement | None:
@@ -242,22 +233,31 @@ def _label(result: ClaimResult) -> str:
 
 
 def _next(result: ClaimResult) -> tuple[str, ...]:
-    if result.next or result.supported:
-        return result.next
+    acts: tuple[str, ...] = tuple(getattr(result, "next", ()))
+    if acts or result.supported:
+        return acts
     return (result.settles,) if result.settles else ()
 
 
-def _look(look: LookTaken | None, view: ComparisonView | None) -> str:
+def _judged_by(view: ComparisonView, look: ClaimLook | None) -> str:
+    text = view.judged_by
+    return f"{text}; one look" if text and look is not None and look.kind == ONE_LOOK else text
+
+
+def _look(look: ClaimLook | None, view: ComparisonView | None) -> str:
     """Say at which look a claim was judged: ``look 6 of 4..12: p = 0.073, needs 0.0077``."""
-    if look is None:
+    if look is None or look.kind == ONE_LOOK or view is None:
         return ""
     planned = f" of {look.first}..{look.maximum}" if look.maximum is not None else ""
-    text = f"look {look.seeds}{planned}: {numerals.p_equals(look.p)}, needs "
-    text += numerals.p_value(look.threshold)
-    if view is not None:
-        plain = view.comparison.interval(view.comparison.settings.target, 0.95)
-        around = interval_text(plain)
-        text += f"; 95% interval {around}" if around else ""
-    if look.next is not None and look.next_threshold is not None:
-        text += f"; look {look.next} needs {numerals.p_value(look.next_threshold)}"
+    if look.threshold is None:
+        return f"before the first look{planned}"
+    deciding = view.comparison.deciding
+    text = f"look {look.seeds}{planned}: "
+    if isinstance(deciding, Interval) and deciding.p_value is not None:
+        text += f"{numerals.p_equals(deciding.p_value)}, "
+    text += f"needs {numerals.p_value(look.threshold)}"
+    plain = interval_text(view.comparison.interval(view.comparison.settings.target, 0.95))
+    text += f"; 95% interval {plain}" if plain else ""
+    if look.plan is not None and look.next is not None:
+        text += f"; look {look.next} needs {numerals.p_value(look.plan.threshold(look.next))}"
     return text

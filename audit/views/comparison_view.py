@@ -11,7 +11,7 @@ from audit.analysis.claiming import needed_text
 from audit.analysis.comparisons import Comparison
 from audit.analysis.design import Design
 from audit.analysis.floors import Floor, NotMeasured
-from audit.analysis.numbers import Interval
+from audit.analysis.numbers import Interval, Numbers
 from audit.analysis.verdict import Verdict
 from audit.claims import BASE
 from audit.reasons import words_for
@@ -19,6 +19,7 @@ from audit.views.run_view import mean_score, run_views
 
 TIMES = "x"
 _SEEDS_SHOWN = 20
+_GROUPINGS = {"clusters": "with clusters", "stems": "with groups read from task ids"}
 
 
 def verdict_words(verdict: Verdict) -> str:
@@ -38,6 +39,22 @@ def interval_text(interval: Interval | NotMeasured | None) -> str:
     if interval is None or isinstance(interval, NotMeasured):
         return ""
     return numerals.interval(interval.low, interval.high, 3)
+
+
+def reading_text(comparison: Comparison, numbers: Numbers) -> str:
+    """Return how answers and tasks entered a test: ``errored as wrong, with clusters``.
+
+    What goes without saying, no errors and every task on its own, is left out.
+    """
+    reading, aligned = numbers.reading, comparison.aligned
+    parts = []
+    if aligned is not None and aligned.has_errors:
+        parts.append(f"errored {'as wrong' if reading.errors == 'wrong' else reading.errors}")
+    if reading.grouping != "tasks":
+        parts.append(_GROUPINGS[reading.grouping])
+    if reading.missing != "none":
+        parts.append(f"missing {reading.missing}")
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,13 +139,22 @@ class ComparisonView:
             text += f" {TIMES} {drawn.pop()}"
         return text
 
-    def sized(self, grade: str = "") -> str:
-        """Return means, runs and tasks: ``0.412 to 0.473; 5 v 5 runs (B), 500 tasks x 4``.
+    @property
+    def grade(self) -> str:
+        """Grade of the evidence that the runs are trainings; empty below two runs per arm."""
+        found = self.comparison.evidence
+        return "" if found is None else found.grade
 
-        ``grade`` says what shows that the runs are trainings; below two runs it is not printed.
-        """
+    @property
+    def graded_runs(self) -> str:
+        """The runs with the grade of evidence beside them: ``5 v 5 (B)``."""
+        return f"{self.runs} ({self.grade})" if self.grade else self.runs
+
+    @cached_property
+    def size(self) -> str:
+        """Means, runs and tasks: ``0.412 to 0.473; 5 v 5 runs (B), 500 tasks x 4``."""
         runs = self.runs if self.comparison.against == BASE else f"{self.runs} runs"
-        beside = f" ({grade})" if grade and min(self.comparison.trained_runs) > 1 else ""
+        beside = f" ({self.grade})" if self.grade else ""
         paired = ", paired by seed" if self.comparison.paired else ""
         parts = [f"{runs}{beside}{paired}", self.tasks]
         sizes = ", ".join(part for part in parts if part)
@@ -150,7 +176,19 @@ class ComparisonView:
             text += f", {numerals.p_equals(shown.p_value)}"
         if shown.about == "tasks":
             text += f"; for these tasks only {interval_text(found.interval('benchmark'))}"
-        return text
+        read = reading_text(found, found.standing)
+        return f"{text}; {read}" if read else text
+
+    @cached_property
+    def other_readings(self) -> str:
+        """The readings of the answers that give another word; empty where all agree."""
+        found = self.comparison
+        parts = [
+            f"{reading_text(found, other) or 'errored as wrong, tasks alone'}: "
+            f"{other.decision(found.settings).word} {numerals.signed(other.delta)}"
+            for other in found.other_words
+        ]
+        return "; ".join(parts)
 
     @cached_property
     def reason(self) -> str:
@@ -202,7 +240,7 @@ class ComparisonView:
         first = aligned.missing[0]
         settings = self.comparison.settings
         ways = [
-            f"{numbers.missing}: {numbers.outcome(settings).word} {numerals.signed(numbers.delta)}"
+            f"{numbers.missing}: {numbers.decision(settings).word} {numerals.signed(numbers.delta)}"
             for numbers in self.comparison.numbers
         ]
         number = numerals.counted(len(aligned.missing), "outcome")
@@ -216,7 +254,7 @@ class ComparisonView:
         numbers = self.comparison.without_errors
         if numbers is None:
             return ""
-        word = numbers.outcome(self.comparison.settings).word
+        word = numbers.decision(self.comparison.settings).word
         return f"counted as wrong above; left out: {word} {numerals.signed(numbers.delta)}"
 
     @cached_property

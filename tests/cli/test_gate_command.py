@@ -11,6 +11,7 @@ import pytest
 from audit.cli.main import main
 from audit.simulation import Cell, simulate
 
+CLAIMED = "gain accuracy recipe over control on simulated"
 CLAIM = {"direction": "gain", "arm": "recipe", "against": "control"}
 
 
@@ -39,8 +40,10 @@ def test_studies_whose_claims_stand_pass(reports: Path, capsys: pytest.CaptureFi
     assert main(["gate", "reports"]) == 0
     out = lines(capsys)
     assert out[0].split() == ["result", "study", "claim", "runs"]
-    assert out[1] == ("supported    carried  gain accuracy recipe over control on simulated  5 v 5")
-    assert out[2].endswith("]   gain: material")
+    assert out[1] == (
+        "supported    carried  gain accuracy recipe over control on simulated  5 v 5 (C)"
+    )
+    assert out[2].endswith("]   weakened: launched-not-recorded, collapse")
     assert out[3].startswith("not claimed  silent ")
     assert "2 studies, 1 claim: 1 supported; 1 study claims nothing" in out
     assert out[-1] == "policy: built-in defaults"

@@ -28,7 +28,7 @@ def test_a_verdict_says_level_target_freedom_and_size() -> None:
     assert text.startswith(start)
     fixed = comparison.interval("benchmark")
     assert text.endswith(f"; for these tasks only {interval_text(fixed)}")
-    assert view.sized("B").endswith("; 5 v 5 runs (B), 120 tasks x 4")
+    assert view.size.endswith("; 5 v 5 runs (C), 120 tasks x 4")
     lines = verdict_lines(analyse(from_document(document())), 200)
     assert f"  {text}" in lines
 
@@ -46,7 +46,7 @@ def test_runs_left_out_by_pairing_are_named_with_the_reason() -> None:
     claim = Claim("gain", "accuracy", "recipe", "control", pairing="seeds")
     (comparison,) = analyse(from_document(made), claims=[claim]).comparisons
     view = ComparisonView(comparison)
-    assert view.sized().endswith("; 4 v 4 runs, paired by seed, 120 tasks x 4")
+    assert view.size.endswith("; 4 v 4 runs (C), paired by seed, 120 tasks x 4")
     assert view.left_out == (
         "recipe 77: control has no run at this seed; control 0: recipe has no run at this seed"
     )

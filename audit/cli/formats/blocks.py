@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ _LEFT = 28
 _NEXT = 7
 # Comparisons, claims and pairs of rounds shown; the findings name every refused claim.
 _SHOWN = 20
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_TIED = re.compile(r"p [=<] [\d.]+|\[[-+\d., ]+\]|\d v \d+")
 
 
 def verdict_lines(analysis: Analysis, width: int) -> list[str]:
@@ -67,8 +70,10 @@ def block(view: ClaimView, width: int, study: str = "") -> list[str]:
     """
     named = f"{study}: {view.sentence}" if study else view.sentence
     lines = list(_head(view.result.upper(), named, view.label if view.claimed else "", width))
-    lines += _indented(_beside(view.estimate, "" if view.claimed else view.verdict, width - 2))
-    lines += _indented(_wrapped(view.size, width - 2))
+    beside = view.size if view.claimed else view.verdict
+    lines += _indented(_beside(view.estimate, beside, width - 2))
+    if not view.claimed:
+        lines += _indented(_wrapped(view.size, width - 2))
     if view.claimed and view.judged_by:
         lines += _indented(_wrapped(f"{view.verdict}; {view.judged_by}", width - 2))
     elif view.judged_by:
@@ -112,8 +117,11 @@ def _sentence(text: str) -> str:
 
 
 def _beside(left: str, right: str, width: int) -> list[str]:
+    """Return two texts on one line where they fit, else on lines of their own."""
     line = "   ".join(part for part in (left, right) if part)
-    return _wrapped(line, width) if line else []
+    if len(line) <= width:
+        return [line] if line else []
+    return [*_wrapped(left, width), *_wrapped(right, width)]
 
 
 def _about(comparison: Comparison, claims: list[ClaimResult], width: int) -> Iterator[str]:
@@ -132,6 +140,7 @@ def _figures(view: ComparisonView, width: int) -> Iterator[str]:
         ("paired by seed", view.paired),
         ("missing", view.missing),
         ("errored answers", view.errored),
+        ("read otherwise", view.other_readings),
     ):
         yield from _labelled(label, text, width)
     floor = ("evaluation floor", view.floor)
@@ -181,7 +190,10 @@ def _more(number: int, noun: str, plural: str = "") -> list[str]:
 
 
 def _wrapped(text: str, room: int) -> list[str]:
-    return textwrap.wrap(text, max(room, 30), break_on_hyphens=False, break_long_words=False)
+    """Wrap a text, a p-value and an interval never in their middle."""
+    tied = _TIED.sub(lambda match: match[0].replace(" ", _NO_BREAK), text)
+    lines = textwrap.wrap(tied, max(room, 30), break_on_hyphens=False, break_long_words=False)
+    return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def _labelled(label: str, text: str, width: int, indent: int = _LABEL) -> list[str]:

@@ -57,7 +57,8 @@ def _report(report: Report) -> dict[str, Any]:
             {"rule": n.rule, "slug": n.slug, "pointer": n.pointer, "reason": n.reason}
             for n in report.not_checked
         ],
-        "held": report.held,
+        "passed": report.passed,
+        "held": report.passed,
     }
     if report.analysis is not None:
         from audit.views.analysis_json import analysis_json

@@ -102,7 +102,7 @@ def _report(file: FileResult, report: Report) -> Iterator[str]:
         yield "| --- | --- | --- | --- |"
         yield from (_row(group) for group in groups)
     yield ""
-    yield f"{counted(report.held, 'check')} passed, {len(report.not_checked)} not checked."
+    yield f"{counted(report.passed, 'check')} passed, {len(report.not_checked)} not checked."
 
 
 def _verdicts(analysis: Analysis) -> Iterator[str]:

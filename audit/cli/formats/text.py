@@ -174,7 +174,7 @@ def _last_line(report: Report, hidden: list[Group], found: bool, style: Style) -
             noun = severity.label if severity is Severity.INFO else more + severity.label
             counts.append(counted(number, noun))
     parts = [", ".join(counts)] if counts else ([] if found else ["nothing found"])
-    parts.append(f"{counted(report.held, 'check')} passed")
+    parts.append(f"{counted(report.passed, 'check')} passed")
     if report.not_checked:
         hint = "" if style.verbose else " (-v lists them)"
         parts.append(f"{len(report.not_checked)} not checked{hint}")

@@ -38,6 +38,13 @@ class Evaluated:
         Why the evaluation gave no score.
     counts : bool
         False for averages over benchmarks and the like: reported, never judged.
+    source : Found or None
+        The file of the outcomes: the same bytes as two runs' evaluation are one run, copied.
+    asked : int or None
+        Answers a task that the settings asked for.
+    by_content : bool
+        Whether tasks are told apart by their text: then two equal ones are one with twice the
+        answers.
     """
 
     benchmark: str | None
@@ -50,6 +57,9 @@ class Evaluated:
     more: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
     counts: bool = True
+    source: Found | None = None
+    asked: int | None = None
+    by_content: bool = False
 
     @property
     def score(self) -> float | None:
@@ -111,6 +121,12 @@ class Piece:
         Versions of the software, by name.
     extra : dict
         Further members of a run's block, such as ``telemetry`` and ``training``.
+    asked : int or None
+        Answers a task that the run's evaluations draw by its settings.
+    condition : dict
+        Decoding settings of the run's evaluations, as a results file names them.
+    benchmark : str or None
+        Name of the evaluations that do not say it, where the settings tell.
     order : int
         Of several attempts at one run, the later has the larger.
     reported : dict
@@ -140,6 +156,9 @@ class Piece:
     model: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+    asked: int | None = None
+    condition: dict[str, Any] = field(default_factory=dict)
+    benchmark: str | None = None
     order: int = 0
     reported: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Power against training seeds per arm, for the effect seen and for the one that matters."""
+"""Power against training seeds an arm, for the effect seen and for the one that matters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def draw(variables: Variables) -> Drawing | str:
     axes.set_xticks([], minor=True)
     axes.set_ylim(0, 1.06)
     axes.grid(axis="y")
-    axes.set_xlabel(f"training seeds per arm, {design.tasks} tasks")
+    tasks = f", {design.tasks} tasks" if design.tasks_known else ""
+    axes.set_xlabel(f"training seeds an arm{tasks}")
     axes.set_ylabel("power")
     axes.figure.legend(loc="outside lower center", ncols=2)
     return Drawing(figure, _words(lines, design, here))
@@ -106,4 +107,5 @@ def _words(lines: list[Line], design: Design, here: int) -> str:
         now = "" if place is None else f"{numerals.percent(values[place])} at {here} seeds, "
         then = f"80% from {reached} seeds" if reached else f"below 80% up to {_SEEDS[-1]} seeds"
         parts.append(f"{label}: {now}{then}")
-    return f"Power by training seeds per arm with {design.tasks} tasks. " + ". ".join(parts) + "."
+    tasks = f" with {design.tasks} tasks" if design.tasks_known else ""
+    return f"Power by training seeds an arm{tasks}. " + ". ".join(parts) + "."

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from audit import numerals
+from audit.facts.curves import Curve, curves
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
-from audit.pages.telemetry import Curve, curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -76,7 +76,7 @@ def _parts(design: Design, span: float, *, per_task: bool) -> list[_Part]:
     seeds = _Part("training seeds", pooled.sd * scale, pooled.low * scale, pooled.high * scale)
     drawn = sqrt(share * parts.sampling_variance / (design.tasks * design.samples)) * span
     if not per_task:
-        return [seeds, _Part("answers drawn (at most)", drawn)]
+        return [seeds, _Part("answers drawn (at most)", drawn)] if design.tasks_known else [seeds]
     return [
         seeds,
         _Part("tasks", parts.task_effect_sd / sqrt(design.tasks) * span),
