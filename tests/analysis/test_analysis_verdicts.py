@@ -12,6 +12,7 @@ import pytest
 from made_studies import Document, analysed, base, compared, scores, simulated, study
 
 from audit.analysis import Interval, NotMeasured
+from audit.analysis.design import Design
 from audit.views.analysis_json import analysis_json
 
 CONTROL_6 = [[0, 4, 1, 2, 0, 3], [1, 4, 0, 2, 0, 3], [0, 3, 1, 1, 1, 4]]
@@ -438,6 +439,23 @@ def test_scores_on_another_scale_keep_their_units() -> None:
     low = comparison.deciding.low if isinstance(comparison.deciding, Interval) else None
     assert isinstance(plain.deciding, Interval)
     assert low == pytest.approx(4 * plain.deciding.low, abs=1e-12)
+
+
+def test_graded_scores_are_planned_as_one_answer_per_task() -> None:
+    """Their lattice is no number of answers: a finer one would promise what more answers give."""
+    document = simulated(tasks=40, delta=0.3)
+    for entry in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+        evaluation = entry["evaluation"]
+        evaluation["scores"] = [c / 4 for c in evaluation.pop("correct")]
+        evaluation.pop("samples")
+    graded, counted = compared(document).design, compared(simulated(tasks=40, delta=0.3)).design
+    assert isinstance(graded, Design)
+    assert isinstance(counted, Design)
+    assert (graded.samples, counted.samples) == (1, 4)
+    assert graded.components.sampling_variance == 0
+    assert graded.components.seed_task_sd > counted.components.seed_task_sd
+    # Both see the same with the answers at hand.
+    assert graded.power(0.1) == pytest.approx(counted.power(0.1), abs=1e-9)
 
 
 def test_an_unbounded_metric_is_refused() -> None:

@@ -59,13 +59,18 @@ def compose(
     if study.base:
         document["base_evaluations"] = [_base(label, e) for label, e in study.base]
     logs = Notes()
-    document["seed_results"] = [_block(run, logs) for run in study.runs[study.method]]
+    # A run of which a source only printed a figure is no run here: the figure is reported.
+    judged = {
+        arm: [run for run in runs if run.judged or run.status != "finished"]
+        for arm, runs in study.runs.items()
+    }
+    document["seed_results"] = [_block(run, logs) for run in judged[study.method]]
     controls = {
         arm: {
             "role": "control" if arm in study.controls else "other",
             "seed_results": [_block(run, logs) for run in runs],
         }
-        for arm, runs in study.runs.items()
+        for arm, runs in judged.items()
         if arm != study.method
     }
     if controls:
@@ -78,9 +83,19 @@ def compose(
             for key, value in block.items():
                 merged.setdefault("printed", {}).setdefault(key, value)
         document["reported"] = merged
-    document["provenance"] = {"imported": _imported(everything, walked, readers, said, notes)}
+    document["provenance"] = _commit(everything, notes)
+    document["provenance"] |= {"imported": _imported(everything, walked, readers, said, notes)}
     _refuse_broken_contract(document, walked)
     return document
+
+
+def _commit(runs: Sequence[Settled], notes: dict[str, None]) -> dict[str, Any]:
+    """Return the commit of the code, where all runs that say one say the same."""
+    commits = sorted({run.run.first("commit") for run in runs} - {None})
+    if len(commits) > 1:
+        shown = ", ".join(commit[:12] for commit in commits)
+        notes.setdefault(f"the runs were made with code of {len(commits)} commits: {shown}")
+    return {"code_commit": commits[0]} if len(commits) == 1 else {}
 
 
 def _refuse_broken_contract(document: dict[str, Any], walked: Walked) -> None:
@@ -167,11 +182,13 @@ def _identified(run: Settled) -> str:
     Settings that the trainer wrote name the seed; a path with a seed counts as the user's word
     where the trainer's own files lie beside it, and as nothing over evaluations alone.
     """
+    if run.seed_source == "record":
+        return "trainer-record"
     if run.seed_source == "config":
-        return "trainer-config"
+        return str(run.run.first("identified") or "trainer-config")
     if run.seed_source == "user":
         return "user"
-    return "user" if run.seed_source == "path" and run.run.trained else "none"
+    return "user" if run.seed_source == "path" and run.run.by_trainer else "none"
 
 
 def _scores(judged: Sequence[Evaluated]) -> dict[str, Any]:
