@@ -169,7 +169,7 @@ class _Reader:
         named = text(row.get(self.metric_column)) if self.metric_column else ""
         name = named or self.options.metric
         if not name:
-            say_unnamed(self.file.name, self.notes)
+            say_unnamed(self.file.name, self.options, self.notes)
             return None
         return ACCURACY if is_accuracy(name) else name
 

@@ -71,7 +71,7 @@ def test_each_failure_has_its_status_and_one_line(
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
-        ([], 1, "no value column: --column value=NAME of arm, seed, loss"),
+        ([], 1, "no value column: --map value=NAME of arm, seed, loss"),
         (["--column", "value=loss"], 0, ""),
     ],
 )

@@ -123,7 +123,7 @@ def test_where_every_file_came_from_is_recorded(tmp_path: Path) -> None:
             "bytes": len(TWO_ARMS),
         }
     ]
-    assert block["notes"] == list(notes)
+    assert document["provenance"]["notes"] == list(notes)
     assert json.loads(json.dumps(document)) == document
 
 
