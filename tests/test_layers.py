@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("importers*", "sound"),
     ("schema", "policy", "sources"),
     ("stats*", "reading", "writing", "simulation"),
-    ("pointer", "finding", "errors", "reasons", "resources", "__init__"),
+    ("pointer", "finding", "errors", "reasons", "resources", "run_names", "__init__"),
 )
 ROW = {name.rstrip("*"): row for row, names in enumerate(LAYERS) for name in names}
 OPEN = {name.rstrip("*") for names in LAYERS for name in names if name.endswith("*")}

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from audit.cli import import_folder
 from audit.cli.safe import visible
 from audit.errors import InputError, UsageError
 from audit.importers import IMPORTERS, fitting, importer
@@ -99,6 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN=TEXT",
         help="rows of a table to keep",
     )
+    import_folder.configure(parser)
     parser.add_argument(
         "--to",
         choices=("every-eval-ever",),
@@ -126,6 +128,8 @@ def main(options: argparse.Namespace) -> int:
     ImportRefused
         When a file cannot be brought over without inventing.
     """
+    if options.to is None and import_folder.applies(options):
+        return import_folder.main(options)
     if options.to and options.retrieved is None:
         raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
     document, notes = _document(options)
@@ -213,14 +217,15 @@ def _options(options: argparse.Namespace) -> Options:
         metric=options.metric,
         benchmark=options.benchmark,
         filter=options.filter,
-        scale=_scale(options.scale),
+        scale=scale_of(options.scale),
         higher_is_better=False if options.lower_is_better else None,
         columns=columns,
         where=dict(_pair(text, "--where COLUMN=TEXT") for text in options.where),
     )
 
 
-def _scale(text: str | None) -> tuple[float, float] | None:
+def scale_of(text: str | None) -> tuple[float, float] | None:
+    """Return the bounds of ``LOW-HIGH``, None where nothing is said."""
     if text is None:
         return None
     low, _, high = text.partition("-")

@@ -13,12 +13,8 @@ if TYPE_CHECKING:
     from audit.stats.base import base_delta
     from audit.stats.bootstrap import exact_bootstrap, exact_bootstrap_counts
     from audit.stats.delta import seed_delta
-    from audit.stats.floor import (
-        bernoulli_bound,
-        floor_from_run_std,
-        noise_floor,
-        run_level_f_test,
-    )
+    from audit.stats.draws import PairAgreement, RunPair, pair_agreement, pair_agreements
+    from audit.stats.floor import bernoulli_bound, floor_from_run_std, noise_floor, run_level_f_test
     from audit.stats.multiple import holm
     from audit.stats.paired import one_seed_interval, paired_t, seed_correlation
     from audit.stats.planning import (
@@ -44,6 +40,7 @@ if TYPE_CHECKING:
         SeedDelta,
         SeedSpread,
     )
+    from audit.stats.relatedness import DistanceRatio, PairDistance, distance_ratios, pair_distance
     from audit.stats.replicates import replication, tipping_sd
     from audit.stats.resampling import BootstrapDistribution
     from audit.stats.scores import score_delta
@@ -55,6 +52,7 @@ if TYPE_CHECKING:
         seed_spread,
         variance_split,
     )
+    from audit.stats.ties import EqualScores, equal_scores, equal_scores_chance
     from audit.stats.twolevel import two_level_bootstrap, two_level_sd
 
 _HOME = {
@@ -62,18 +60,26 @@ _HOME = {
     "BaseDelta": "records",
     "BootstrapDistribution": "resampling",
     "Components": "records",
+    "DistanceRatio": "relatedness",
+    "EqualScores": "ties",
     "HolmResult": "records",
     "IntervalEstimate": "records",
     "NoiseFloor": "records",
+    "PairAgreement": "draws",
+    "PairDistance": "relatedness",
     "PairedT": "records",
     "Proportion": "records",
     "Replication": "records",
+    "RunPair": "draws",
     "ScoreArm": "records",
     "ScoreDelta": "records",
     "SeedDelta": "records",
     "SeedSpread": "records",
     "base_delta": "base",
     "bernoulli_bound": "floor",
+    "distance_ratios": "relatedness",
+    "equal_scores": "ties",
+    "equal_scores_chance": "ties",
     "exact_bootstrap": "bootstrap",
     "exact_bootstrap_counts": "bootstrap",
     "floor_from_run_std": "floor",
@@ -81,6 +87,9 @@ _HOME = {
     "minimum_detectable_effect": "planning",
     "noise_floor": "floor",
     "one_seed_interval": "paired",
+    "pair_agreement": "draws",
+    "pair_agreements": "draws",
+    "pair_distance": "relatedness",
     "paired_t": "paired",
     "pass_at_k": "rates",
     "pass_at_k_counts": "rates",
@@ -112,18 +121,26 @@ __all__ = [
     "BaseDelta",
     "BootstrapDistribution",
     "Components",
+    "DistanceRatio",
+    "EqualScores",
     "HolmResult",
     "IntervalEstimate",
     "NoiseFloor",
+    "PairAgreement",
+    "PairDistance",
     "PairedT",
     "Proportion",
     "Replication",
+    "RunPair",
     "ScoreArm",
     "ScoreDelta",
     "SeedDelta",
     "SeedSpread",
     "base_delta",
     "bernoulli_bound",
+    "distance_ratios",
+    "equal_scores",
+    "equal_scores_chance",
     "exact_bootstrap",
     "exact_bootstrap_counts",
     "floor_from_run_std",
@@ -131,6 +148,9 @@ __all__ = [
     "minimum_detectable_effect",
     "noise_floor",
     "one_seed_interval",
+    "pair_agreement",
+    "pair_agreements",
+    "pair_distance",
     "paired_t",
     "pass_at_k",
     "pass_at_k_counts",

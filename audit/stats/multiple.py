@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from math import isfinite
 
 from audit.errors import InsufficientData
@@ -31,10 +32,13 @@ def holm(p_values: Sequence[float], *, level: float = 0.95) -> HolmResult:
     ValueError
         A p-value lies outside [0, 1].
 
+    Notes
+    -----
+    The i-th smallest of m p-values times m - i + 1, never below that of a smaller one, at most 1.
+
     References
     ----------
-    Holm 1979. Computed by statsmodels, which is loaded for two claims or more; one needs no
-    correction.
+    Holm 1979, Scand J Statist 6:65.
     """
     alpha = 1 - check_level(level)
     values = [float(p) for p in p_values]
@@ -42,11 +46,12 @@ def holm(p_values: Sequence[float], *, level: float = 0.95) -> HolmResult:
         raise InsufficientData("no p-value given", reason="no-claims")
     if not all(isfinite(p) and 0 <= p <= 1 for p in values):
         raise ValueError("p-values must lie in [0, 1]")
-    adjusted = tuple(values) if len(values) == 1 else _adjusted(values, alpha)
+    adjusted = _adjusted(values)
     return HolmResult(tuple(p < alpha for p in adjusted), adjusted, level)
 
 
-def _adjusted(values: list[float], alpha: float) -> tuple[float, ...]:
-    from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]  # it ships no types
-
-    return tuple(float(p) for p in multipletests(values, alpha=alpha, method="holm")[1])
+def _adjusted(values: list[float]) -> tuple[float, ...]:
+    order = sorted(range(len(values)), key=values.__getitem__)
+    scaled = (values[i] * (len(values) - rank) for rank, i in enumerate(order))
+    by_claim = dict(zip(order, accumulate(scaled, max), strict=True))
+    return tuple(min(by_claim[i], 1.0) for i in range(len(values)))

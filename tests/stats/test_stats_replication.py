@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]  # it ships no types
 
 from audit.errors import InsufficientData
 from audit.stats import holm, replication, seed_correlation, tipping_sd
@@ -86,15 +87,13 @@ def test_correlation_is_pearsons() -> None:
 
 
 @settings(max_examples=25)  # statsmodels takes 30 ms a call
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_is_the_largest_multiple_so_far(p_values: list[float]) -> None:
-    result = holm(p_values)
-    expected, largest = [0.0] * len(p_values), 0.0
-    for rank, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        largest = max(largest, min((len(p_values) - rank) * p_values[i], 1.0))
-        expected[i] = largest
-    assert result.adjusted == pytest.approx(tuple(expected), abs=1e-15)
-    assert result.rejected == tuple(p < 1 - 0.95 for p in result.adjusted)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.sampled_from([0.9, 0.95, 0.99]))
+def test_holm_is_that_of_statsmodels(p_values: list[float], level: float) -> None:
+    result = holm(p_values, level=level)
+    rejected, adjusted, *_ = multipletests(p_values, alpha=1 - level, method="holm")
+    assert result.adjusted == pytest.approx(tuple(adjusted), abs=1e-15)
+    near = np.abs(adjusted - (1 - level)) < 1e-12
+    assert (np.array(result.rejected) == rejected)[~near].all()
 
 
 def test_holm_steps_down() -> None:

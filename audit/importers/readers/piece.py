@@ -38,6 +38,15 @@ class Evaluated:
         Why the evaluation gave no score.
     counts : bool
         False for averages over benchmarks and the like: reported, never judged.
+    source : Found or None
+        The file of the outcomes: the same bytes as two runs' evaluation are one run, copied.
+    asked : int or None
+        Answers a task that the settings asked for.
+    by_content : bool
+        Whether tasks are told apart by their text: then two equal ones are one with twice the
+        answers.
+    fallback : str or None
+        Name of the benchmark where no other file of the run says it.
     """
 
     benchmark: str | None
@@ -50,6 +59,10 @@ class Evaluated:
     more: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
     counts: bool = True
+    source: Found | None = None
+    asked: int | None = None
+    by_content: bool = False
+    fallback: str | None = None
 
     @property
     def score(self) -> float | None:

@@ -70,6 +70,11 @@ class Reader:
         All files it won, in the order of their paths, to pieces of runs.
     also : tuple of str
         Other names that mean this reader: the framework's, where it has several files.
+    text : bool
+        Whether its files are text or tables: then a pickle under such a name is refused.
+    general : bool
+        Whether it reads any file of a kind: then only where no other reader found an evaluation,
+        or the user names its roles.
     """
 
     name: str
@@ -78,3 +83,5 @@ class Reader:
     claims: Callable[[Found], Certainty]
     read: Callable[[Sequence[Found], Reading], Iterable[Piece] | Iterator[Piece]]
     also: tuple[str, ...] = ()
+    text: bool = True
+    general: bool = False

@@ -24,7 +24,7 @@ class Tally:
     ----------
     says : iterable of str
         Which of ``errored``, ``truncated`` and ``unparsed`` the format tells of each answer. A
-        list of noughts is written for these alone: what a format cannot say stays unsaid.
+        list of zeros is written for these alone: what a format cannot say stays unsaid.
     """
 
     def __init__(self, says: Iterable[str] = ()) -> None:
@@ -33,6 +33,7 @@ class Tally:
         self._flags: dict[str, dict[str | int, int]] = {flag: {} for flag in FLAGS}
         self._tokens: dict[str | int, list[float]] = {}
         self.questions: dict[str | int, str] = {}
+        self.empty = 0
 
     def answer(
         self,
@@ -42,6 +43,7 @@ class Tally:
         errored: bool = False,
         truncated: bool = False,
         unparsed: bool = False,
+        empty: bool = False,
         tokens: float | None = None,
         question: str | None = None,
     ) -> None:
@@ -53,12 +55,15 @@ class Tally:
             Name of the task, the same in every run.
         value : float
             1 or 0 for right and wrong, else a score. An errored answer is 0.
+        empty : bool
+            Whether the response holds nothing; where all do, nothing was drawn.
         tokens : float, optional
             Length of the response.
         question : str, optional
             Hash of the question, where the name alone does not fix it, such as a position.
         """
         self._values.setdefault(task, []).append(float(value))
+        self.empty += empty
         for flag, raised in (
             ("errored", errored),
             ("truncated", truncated),
@@ -106,6 +111,19 @@ class Tally:
         """Mean over tasks of each task's mean; the order of rows cannot change the last bit."""
         means = [sum(sorted(drawn)) / len(drawn) for drawn in self._values.values()]
         return sum(sorted(means)) / len(means)
+
+    def fill(self, asked: int) -> int:
+        """Count answers that were asked for and are not there as errored; returns how many."""
+        missing = 0
+        for task, drawn in self._values.items():
+            short = max(0, asked - len(drawn))
+            if short:
+                drawn += [0.0] * short
+                self._flags["errored"][task] = self._flags["errored"].get(task, 0) + short
+                missing += short
+        if missing:
+            self.says |= {"errored"}
+        return missing
 
     def total(self, flag: str) -> int | None:
         """Return how many answers carry a flag, None where the format does not say."""

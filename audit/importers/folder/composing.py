@@ -1,0 +1,252 @@
+"""Settled runs to one results document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from audit import __version__
+from audit.errors import ImportRefused
+from audit.importers import telemetry
+from audit.importers.folder.said import Said
+from audit.importers.folder.settling import Settled
+from audit.importers.folder.walking import Walked
+from audit.importers.metric_names import ACCURACY, reading_of
+from audit.importers.notes import Notes
+from audit.importers.readers.found import Found
+from audit.importers.readers.piece import Evaluated
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """All that a results document is made of: runs by arm, the top arm first."""
+
+    method: str
+    controls: tuple[str, ...]
+    runs: Mapping[str, Sequence[Settled]]
+    base: Sequence[tuple[str, Evaluated]]
+    differ: Mapping[str, Mapping[str, Any]]
+
+
+def compose(
+    study: Study, walked: Walked, readers: Mapping[Found, str], said: Said, notes: dict[str, None]
+) -> dict[str, Any]:
+    """Return the results document.
+
+    Raises
+    ------
+    ImportRefused
+        When a figure is one that no results file may hold.
+    """
+    document: dict[str, Any] = {"schema_version": 2, "method": study.method}
+    launched = {
+        arm: sorted({run.seed for run in runs if run.seed is not None})
+        for arm, runs in study.runs.items()
+    }
+    if any(launched.values()):
+        document["launched_seeds"] = {arm: seeds for arm, seeds in launched.items() if seeds}
+    fields = [key for key, values in study.differ.items() if len(values) > 1]
+    if fields:
+        document["change"] = {"fields": fields}
+    everything = [run for runs in study.runs.values() for run in runs]
+    metrics = _metrics(everything, study.base, said, notes)
+    if metrics:
+        document["metrics"] = metrics
+    model = {run.run.first("model") for run in everything}
+    if len(model) == 1 and (only := next(iter(model))):
+        document["checkpoint"] = {"public_id": only}
+    if study.base:
+        document["base_evaluations"] = [_base(label, e) for label, e in study.base]
+    logs = Notes()
+    document["seed_results"] = [_block(run, logs) for run in study.runs[study.method]]
+    controls = {
+        arm: {
+            "role": "control" if arm in study.controls else "other",
+            "seed_results": [_block(run, logs) for run in runs],
+        }
+        for arm, runs in study.runs.items()
+        if arm != study.method
+    }
+    if controls:
+        document["controls"] = controls
+    notes |= dict.fromkeys(logs.lines)
+    reported = [dict(p.reported) for run in everything for p in run.run.pieces if p.reported]
+    if reported:
+        merged: dict[str, Any] = {}
+        for block in reported:
+            for key, value in block.items():
+                merged.setdefault("printed", {}).setdefault(key, value)
+        document["reported"] = merged
+    document["provenance"] = {"imported": _imported(everything, walked, readers, said, notes)}
+    _refuse_broken_contract(document, walked)
+    return document
+
+
+def _refuse_broken_contract(document: dict[str, Any], walked: Walked) -> None:
+    from audit.schema import schema_faults
+
+    for fault in schema_faults(document, limit=1):
+        raise ImportRefused(
+            f"what would come over breaks the contract at {fault.pointer}: {fault.message}",
+            path=walked.root,
+        )
+
+
+def _metrics(
+    runs: Sequence[Settled],
+    base: Sequence[tuple[str, Evaluated]],
+    said: Said,
+    notes: dict[str, None],
+) -> dict[str, Any]:
+    """Return scale and direction of every metric; a scale that nobody says has no bounds."""
+    evaluations = [e for run in runs for e in (*run.judged, *run.between)]
+    evaluations += [e for _, e in base]
+    found: dict[str, Any] = {}
+    for name in sorted({e.metric for e in evaluations}):
+        reading = dict(reading_of(name))
+        scales = {e.scale for e in evaluations if e.metric == name and e.scale is not None}
+        if name != ACCURACY:
+            if len(scales) == 1:
+                reading["scale"] = list(scales.pop())
+            if said.scale is not None:
+                reading["scale"] = list(said.scale)
+            if said.lower_is_better:
+                reading["higher_is_better"] = False
+        if "scale" not in reading:
+            reading["scale"] = [None, None]
+            notes.setdefault(f"{name}: its scale is not said, so no bounds are assumed (--scale)")
+        found[name] = {key: reading[key] for key in ("scale", "higher_is_better") if key in reading}
+    return found
+
+
+def _block(run: Settled, logs: Notes) -> dict[str, Any]:
+    block: dict[str, Any] = {"seed": run.seed}
+    if run.run.run_id is not None:
+        block["run_id"] = run.run.run_id
+    block["identified_by"] = _identified(run)
+    if run.status != "finished":
+        block["status"] = run.status
+        if run.failure:
+            block["failure"] = run.failure
+    if run.earlier_failures:
+        block["earlier_failures"] = run.earlier_failures
+    if run.status == "finished":
+        block |= _scores(run.judged)
+    ordered = [*run.judged, *sorted(run.between, key=_by_step)]
+    blocks = [evaluation_block(e) for e in ordered if e.score is not None]
+    blocks = [found for found in blocks if run.status == "finished" or "task_ids" in found]
+    if blocks and run.status == "finished":
+        block["evaluation"], further = blocks[0], blocks[1:]
+        further = [found for found in further if "task_ids" in found or _other(found, blocks[0])]
+        if further:
+            block["evaluations"] = further
+    packages = {name: v for p in run.run.pieces for name, v in p.packages.items()}
+    if packages:
+        block["environment"] = {"packages": packages}
+    for piece in run.run.pieces:
+        block |= {key: value for key, value in piece.extra.items() if key not in block}
+    rows = {step: row for piece in reversed(run.run.pieces) for step, row in piece.log.items()}
+    if rows and "training" not in block:
+        block |= telemetry.of_rows(rows, run.run.label, logs)
+    return block
+
+
+def _by_step(evaluation: Evaluated) -> tuple[str, int]:
+    return str(evaluation.benchmark), evaluation.step or 0
+
+
+def _other(block: Mapping[str, Any], first: Mapping[str, Any]) -> bool:
+    """Whether a figure without outcomes is of another benchmark than the run's score."""
+    return block.get("benchmark") != first.get("benchmark")
+
+
+def _identified(run: Settled) -> str:
+    """Return what says that the run is a training of its own.
+
+    Settings that the trainer wrote name the seed; a path with a seed counts as the user's word
+    where the trainer's own files lie beside it, and as nothing over evaluations alone.
+    """
+    if run.seed_source == "config":
+        return "trainer-config"
+    if run.seed_source == "user":
+        return "user"
+    return "user" if run.seed_source == "path" and run.run.trained else "none"
+
+
+def _scores(judged: Sequence[Evaluated]) -> dict[str, Any]:
+    """Return the figures of evaluations without outcomes by task, accuracy first."""
+    figures: dict[str, Any] = {}
+    for e in judged:
+        if e.tally is not None or e.value is None:
+            continue
+        name = e.metric if e.metric not in figures else f"{e.metric} on {e.benchmark}"
+        figures[name] = e.value
+        if e.examples and "examples" not in figures:
+            figures["examples"] = e.examples
+    return {"method_metrics": figures} if figures else {}
+
+
+def evaluation_block(evaluation: Evaluated) -> dict[str, Any]:
+    """Return one evaluation as a results file holds it."""
+    block: dict[str, Any] = {"benchmark": evaluation.benchmark, "metric": evaluation.metric}
+    if evaluation.step is not None:
+        block["checkpoint_step"] = evaluation.step
+    block |= evaluation.more
+    if evaluation.tally is not None:
+        block |= evaluation.tally.block(evaluation.metric)
+    return block
+
+
+def _base(label: str, evaluation: Evaluated) -> dict[str, Any]:
+    entry: dict[str, Any] = {"run": label}
+    if evaluation.tally is None and evaluation.metric == ACCURACY:
+        entry["accuracy"] = evaluation.value
+        if evaluation.examples:
+            entry["examples"] = evaluation.examples
+    return entry | {"evaluation": evaluation_block(evaluation)}
+
+
+def _imported(
+    runs: Sequence[Settled],
+    walked: Walked,
+    readers: Mapping[Found, str],
+    said: Said,
+    notes: dict[str, None],
+) -> dict[str, Any]:
+    used = {found for run in runs for piece in run.run.pieces for found in piece.files}
+    names = dict.fromkeys(readers[found] for found in sorted(used, key=_place) if found in readers)
+    block: dict[str, Any] = {
+        "by": f"audit {__version__}",
+        "tools": [{"name": name} for name in names],
+        "files": [
+            {
+                "path": found.relative,
+                "format": readers.get(found, "unknown"),
+                "sha256": found.sha256,
+                "bytes": found.size,
+            }
+            for found in sorted(used, key=_place)
+        ],
+        "runs": [_origin(run) for run in runs],
+        "options": said.recorded(),
+        "excluded": walked.excluded,
+        "notes": list(notes),
+    }
+    return {key: value for key, value in block.items() if value not in ([], {}, None)}
+
+
+def _place(found: Found) -> str:
+    return found.relative
+
+
+def _origin(run: Settled) -> dict[str, Any]:
+    """Return where each field of a run comes from: file and key of the seed, folder of the rest."""
+    origin: dict[str, Any] = {"arm": run.arm, "seed": run.seed, "from": run.run.label}
+    if run.seed_source is not None:
+        said = [f"{s.file} {s.key}" for p in run.run.pieces for s in p.seeds if s.value == run.seed]
+        origin["seed_from"] = said if run.seed_source == "config" and said else run.seed_source
+    sources = [e.source.relative for e in run.judged if e.source is not None]
+    if sources:
+        origin["evaluation_from"] = sources
+    return origin

@@ -1,0 +1,88 @@
+"""What the user says about a folder of runs, because the files do not say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from audit.importers.draft import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The answers that ``audit import`` takes for a folder; each is written into the file.
+
+    Attributes
+    ----------
+    method, base : str or None
+        The top arm, and the arm that is the untrained model.
+    control : tuple of str
+        Arms that the top arm is compared with, by their short or long names.
+    arm : tuple of (str, str)
+        Arm and pattern of the runs or files that belong to it.
+    arm_from, seed_from : str or None
+        ``path``, ``config``, a key of the settings, or a pattern.
+    seed_is : str or None
+        ``training`` or ``decoding``: what a bare column of seeds numbers.
+    metric, benchmark, filter : str or None
+    step : int or None
+        Step that is judged; the last that every finished run has where None.
+    scale : tuple of float or None
+    lower_is_better : bool
+    missing : str or None
+        ``wrong``: answers that were asked for and are not there count as wrong.
+    roles : mapping
+        Role to JSON pointer, column name or ``@path:REGEX`` of home-made files.
+    where : mapping
+        Setting or column to the text it must have.
+    exclude : tuple of str
+        Patterns of files that are left out.
+    readers : tuple of str
+        ``FORMAT`` or ``FORMAT=GLOB``.
+    """
+
+    method: str | None = None
+    base: str | None = None
+    control: tuple[str, ...] = ()
+    arm: tuple[tuple[str, str], ...] = ()
+    arm_from: str | None = None
+    seed_from: str | None = None
+    seed_is: str | None = None
+    metric: str | None = None
+    benchmark: str | None = None
+    filter: str | None = None
+    step: int | None = None
+    scale: tuple[float, float] | None = None
+    lower_is_better: bool = False
+    missing: str | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ()
+
+    def options(self) -> Options:
+        """Return what the readers of single files take."""
+        return Options(
+            metric=self.metric,
+            benchmark=self.benchmark,
+            filter=self.filter,
+            scale=self.scale,
+            higher_is_better=False if self.lower_is_better else None,
+            columns=self.roles,
+            where=self.where,
+        )
+
+    def recorded(self) -> dict[str, Any]:
+        """Return the answers that were given, for the results file."""
+        given: dict[str, Any] = {}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if value in (None, (), {}, False):
+                continue
+            if isinstance(value, Mapping):
+                value = dict(value)
+            elif isinstance(value, tuple):
+                value = [list(part) if isinstance(part, tuple) else part for part in value]
+            given[entry.name] = value
+        return given
