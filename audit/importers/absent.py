@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from audit.importers.joining import ArmRun, blocks_of, with_blocks
+from audit.importers.same_run import ArmRun, blocks_of, with_blocks
 
 Key = tuple[str | None, str | None]  # benchmark, metric
 

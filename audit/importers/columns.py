@@ -319,26 +319,31 @@ def _value_column(
         asked = [column for column in free if column == options.metric]
         if asked:
             return asked[0]
-    for name in (plain, lambda column: plain(column.rsplit("/", 1)[-1])):
-        right = [column for column in free if name(column) in _RIGHT]
-        scores = [column for column in free if name(column) in _SCORES]
-        if right or scores:
-            return _chosen(table, right, scores, {"task", "question"} & set(found) != set(), path)
-    return None
+    whole = [column for column in free if plain(column) in _RIGHT]
+    last = [column for column in free if _last(column) in _RIGHT]
+    if {"task", "question"} & set(found):  # rows are answers: right or wrong before a score
+        for right in (whole, last):
+            answers = [column for column in right if _right_or_wrong(table, column)]
+            if answers:
+                return _only(table, answers, path)
+    scores = [column for column in free if plain(column) in _SCORES]
+    names = [*whole, *scores] or last or [column for column in free if _last(column) in _SCORES]
+    return _only(table, names, path) if names else None
 
 
-def _chosen(
-    table: Table, right: Sequence[str], scores: Sequence[str], tasked: bool, path: str
-) -> str:
-    """Return the one outcome among columns: right or wrong before a score, where rows are answers.
+def _last(column: str) -> str:
+    """Return the last part of the name of a nested member, in lower case."""
+    return plain(column.rsplit("/", 1)[-1])
+
+
+def _only(table: Table, names: Sequence[str], path: str) -> str:
+    """Return the first of the columns that could be the value, where they all say the same.
 
     Raises
     ------
     ImportRefused
-        When several are left and do not say the same.
+        When they do not.
     """
-    answers = [column for column in right if tasked and _right_or_wrong(table, column)]
-    names = answers or [*right, *scores]
     first = names[0]
     if len(names) == 1 or all(_agree(table, first, other) == 0 for other in names[1:]):
         return first

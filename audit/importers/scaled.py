@@ -51,6 +51,6 @@ def say_unnamed(path: str, options: Options, notes: Notes) -> None:
     """Say that a metric without a name is read as accuracy."""
     low, high = options.scale or (0, 1)
     notes.say(
-        f"{path}: no metric is named; read as accuracy, {low:g} to {high:g} "
+        f"{path}: no metric is named; read as accuracy on the scale {low:g}-{high:g} "
         "(--metric NAME otherwise)"
     )

@@ -13,10 +13,11 @@ from audit.errors import ImportRefused, UsageError
 from audit.importers.absent import with_absent_as_errors
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
-from audit.importers.joining import COUNTS, SETTLE, ArmRun, blocks_of, joined, with_blocks
 from audit.importers.metric_names import ACCURACY, reading_of
 from audit.importers.notes import gathered
 from audit.importers.path_seeds import seed_of
+from audit.importers.same_run import COUNTS, SETTLE, ArmRun, blocks_of, joined, with_blocks
+from audit.importers.scales import refuse_mixed_scales
 from audit.run_names import run_of
 
 _READING = ("scale", "higher_is_better", "kind")
@@ -98,6 +99,7 @@ def assemble(
     notes = dict.fromkeys(gathered(said, [entry.file.name for entry in placed]))
     notes |= dict.fromkeys(decided)
     _refuse_other_questions(runs)
+    refuse_mixed_scales(runs, options)
     if options.missing is not None:
         runs = with_absent_as_errors(runs, notes)
     arms = _arms(runs, drafts, layout, notes)

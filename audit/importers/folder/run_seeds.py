@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from audit.importers.folder.joining import Joined
+from audit.importers.path_seeds import seed_of
 from audit.importers.readers.settings import whole_number
-from audit.importers.study import seed_of
 
 _KEYS = frozenset(
     ["seed", "random_seed", "rng_seed", "train_seed", "training_seed", "manual_seed", "global_seed"]
