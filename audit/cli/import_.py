@@ -244,10 +244,11 @@ def _placed(options: argparse.Namespace) -> Iterator[Placed]:
     for arm, pattern in named:
         for path in _files(pattern):
             file = read_foreign(path)
-            yield Placed(file, arm, _importer_of(file, options.format))
+            yield Placed(file, arm, _importer_of(file, options))
 
 
-def _importer_of(file: Foreign, named: str) -> str:
+def _importer_of(file: Foreign, options: argparse.Namespace) -> str:
+    named = options.format
     found = fitting(file.content, file.name)
     if named == "auto":
         if found is None and isinstance(file.content, Table):
@@ -258,13 +259,15 @@ def _importer_of(file: Foreign, named: str) -> str:
             raise InputError(f"no importer reads this file{looks}", path=file.name)
         return found.name
     chosen = importer(named)
-    if chosen.sniff(file.content, file.name) or _is_asked_for(chosen.name, file.content):
+    if chosen.sniff(file.content, file.name):
+        return chosen.name
+    if _is_asked_for(chosen.name, file.content, _columns(options).get("records")):
         return chosen.name
     looks = f"; it looks like {found.what} ({found.name})" if found else ""
     raise InputError(f"not {chosen.what}{looks}", path=file.name)
 
 
-def _is_asked_for(name: str, content: Any) -> bool:
+def _is_asked_for(name: str, content: Any, records: str | None) -> bool:
     """Whether content that does not say what it is can be read as what the user says it is.
 
     The columns of a table may need --map to fit, as may the list of a document.
@@ -274,9 +277,7 @@ def _is_asked_for(name: str, content: Any) -> bool:
 
     if name == "seed-lists":
         return readable(content)
-    if name not in ("long-table", "wide-table"):
-        return False
-    return table_of(content) is not None or isinstance(content, dict)
+    return name in ("long-table", "wide-table") and table_of(content, records) is not None
 
 
 def _files(pattern: str) -> Sequence[str]:
@@ -289,18 +290,22 @@ def _files(pattern: str) -> Sequence[str]:
     return files
 
 
-def _options(options: argparse.Namespace) -> Options:
+def _columns(options: argparse.Namespace) -> dict[str, str]:
     columns = dict(_pair(text, "--map ROLE=POINTER") for text in options.roles)
     unknown = sorted(set(columns) - set(MAPPED))
     if unknown:
         raise UsageError(f"--map: no role {unknown[0]!r}; there are {', '.join(MAPPED)}")
+    return columns
+
+
+def _options(options: argparse.Namespace) -> Options:
     return Options(
         metric=options.metric,
         benchmark=options.benchmark,
         filter=options.filter,
         scale=scale_of(options.scale),
         higher_is_better=False if options.lower_is_better else None,
-        columns=columns,
+        columns=_columns(options),
         where=dict(_pair(text, "--where COLUMN=TEXT") for text in options.where),
         seed_is=options.seed_is,
         seed_key=_seed_source(options.seed_from)[1],
