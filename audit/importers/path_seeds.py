@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from audit.errors import ImportRefused, UsageError
@@ -52,6 +52,23 @@ def seed_of(path: str, pattern: str) -> int:
             path=path,
         )
     return numbers.pop()
+
+
+def seeds_of(paths: Sequence[str], pattern: str) -> list[int]:
+    """Return the training seed of each path; raises like :func:`seed_of`.
+
+    With the pattern ``path``, where a path has several seeds, the one counts that varies over the
+    paths: of ``data_seed1/run_seed4`` beside ``data_seed1/run_seed5`` the second.
+    """
+    plain = [path.replace("\\", "/") for path in paths]
+    tokens = [_usual(path) for path in plain] if pattern == PATH else []
+    if all(len(found) < 2 for found in tokens) or len({len(found) for found in tokens}) != 1:
+        return [seed_of(path, pattern) for path in paths]
+    columns = list(zip(*[[digits for digits, _, _ in found] for found in tokens], strict=True))
+    varying = [column for column in columns if len(set(column)) > 1]
+    if len(varying) != 1:
+        return [seed_of(path, pattern) for path in paths]
+    return [int(digits) for digits in varying[0]]
 
 
 def _usual(path: str) -> list[tuple[str, int, int]]:

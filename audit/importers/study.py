@@ -15,7 +15,7 @@ from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
 from audit.importers.metric_names import ACCURACY, reading_of
 from audit.importers.notes import gathered
-from audit.importers.path_seeds import seed_of
+from audit.importers.path_seeds import seeds_of
 from audit.importers.same_run import COUNTS, SETTLE, ArmRun, blocks_of, joined, with_blocks
 from audit.importers.scales import refuse_mixed_scales
 from audit.run_names import run_of
@@ -145,17 +145,24 @@ def _refuse_same_bytes(placed: Sequence[Placed]) -> None:
 def _groups(placed: Sequence[Placed], layout: Layout) -> list[tuple[list[Placed], int | None]]:
     """Group files that are read together: same importer, arm and seed."""
     groups: dict[tuple[str, str | None, int | None], list[Placed]] = {}
-    for entry in placed:
-        seed = _seed_in_path(entry, layout)
+    seeds = _seeds_in_paths(placed, layout)
+    for index, entry in enumerate(placed):
+        seed = seeds.get(index)
         groups.setdefault((entry.importer, entry.arm, seed), []).append(entry)
     return [(group, seed) for (_, _, seed), group in groups.items()]
 
 
-def _seed_in_path(entry: Placed, layout: Layout) -> int | None:
-    """Return the seed of a file's path; the untrained model has none, so its path needs none."""
-    if layout.seed_from is None or (entry.arm is not None and _may_be_base(entry.arm, layout)):
-        return None
-    return seed_of(entry.file.name, layout.seed_from)
+def _seeds_in_paths(placed: Sequence[Placed], layout: Layout) -> dict[int, int]:
+    """Return the seeds of files' paths by their places; the untrained model has none."""
+    if layout.seed_from is None:
+        return {}
+    trained = [
+        index
+        for index, entry in enumerate(placed)
+        if entry.arm is None or not _may_be_base(entry.arm, layout)
+    ]
+    paths = [placed[index].file.name for index in trained]
+    return dict(zip(trained, seeds_of(paths, layout.seed_from), strict=True))
 
 
 def _may_be_base(arm: str, layout: Layout) -> bool:

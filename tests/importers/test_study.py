@@ -8,7 +8,8 @@ import pytest
 from bringing import bring, runs, scores
 
 from audit.errors import ImportRefused, UsageError
-from audit.importers.study import Layout, seed_of
+from audit.importers.path_seeds import seed_of
+from audit.importers.study import Layout
 
 
 @pytest.mark.parametrize(
