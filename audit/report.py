@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import datetime
-import os
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from audit.finding import Finding, NotChecked, Severity, Waiver
 from audit.pointer import locate, natural_key
-from audit.policy import Policy
+from audit.policy import CLAIM_RULES, Policy, today
 from audit.reading import Source
 from audit.results import Results
-from audit.rules import CATALOGUE
-from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
+from audit.rules import CATALOGUE, Case, CheckResult, Failed, Passed, Rule, Unchecked
 
 if TYPE_CHECKING:
     from audit.analysis import Analysis
@@ -27,18 +24,45 @@ if TYPE_CHECKING:
 # More findings of one rule than a person reads; the rest are counted in a last one.
 MOST_PER_RULE = 100
 
-# The rules that speak on refused claims.
-CLAIM_RULES = ("SEED001", "CLAIM001", "CLAIM002", "CLAIM003")
-
 # The id of the finding that stands for a check that raised.
 BUG = "BUG001"
 
-T = TypeVar("T")
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """What one rule said of one file.
+
+    Attributes
+    ----------
+    rule : str
+        Its id.
+    passed : int
+        Checks that passed.
+    failed : int
+        Findings, those that only inform left out.
+    reasons : tuple of str
+        Why it could not be checked, where it could not.
+    """
+
+    rule: str
+    passed: int
+    failed: int
+    reasons: tuple[str, ...]
+
+    @property
+    def state(self) -> str:
+        """``failed`` where anything did, else ``passed``, else ``not checked``."""
+        return "failed" if self.failed else "passed" if self.passed else "not checked"
+
+    @property
+    def checked(self) -> bool:
+        """Whether anything was checked."""
+        return self.state != "not checked"
 
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of verifying one file.
+    """What verifying one file gave.
 
     Attributes
     ----------
@@ -48,19 +72,22 @@ class Report:
         Worst first, then by rule and place; without line and column, see ``findings``.
     not_checked : tuple of NotChecked
         Checks that lacked their data, with the reason.
-    held : int
-        Relations that were checked and hold.
+    passed : int
+        Checks that passed.
     exit_status : int
         0 clean, 1 refused or wrong, 3 a rule raised (a bug of ours).
+    rules : tuple of RuleResult
+        What each rule that ran said, in the order of the catalogue.
     """
 
     name: str
     sha256: str
     found: tuple[Finding, ...]
     not_checked: tuple[NotChecked, ...]
-    held: int
+    passed: int
     exit_status: int
     case: Case = field(repr=False, compare=False)
+    rules: tuple[RuleResult, ...] = ()
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -72,6 +99,16 @@ class Report:
         return tuple(
             replace(f, line=places[f.pointer][0], column=places[f.pointer][1]) for f in self.found
         )
+
+    @property
+    def held(self) -> int:
+        """The same as ``passed``."""
+        return self.passed
+
+    def rule(self, identifier: str) -> RuleResult:
+        """Return what one rule said; one that did not run was not checked."""
+        found = next((result for result in self.rules if result.rule == identifier), None)
+        return found or RuleResult(identifier, 0, 0, ("the rule was not selected",))
 
     @property
     def policy(self) -> Policy:
@@ -142,9 +179,10 @@ def verify(
         sha256=results.sha256,
         found=found,
         not_checked=tuple(tally.not_checked),
-        held=tally.held,
+        passed=sum(result.passed for result in tally.rules),
         exit_status=3 if tally.raised else int(refused),
         case=case,
+        rules=tuple(tally.rules),
     )
 
 
@@ -172,55 +210,69 @@ class _Tally:
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self.not_checked: list[NotChecked] = []
-        self.held = 0
+        self.rules: list[RuleResult] = []
         self.raised = False
 
-    def guarded(self, compute: Callable[[], T]) -> T | None:
-        """Return what ``compute`` gives; a bug in it must not hide the rest, nor pass."""
+    def run(self, rule: Rule, case: Case) -> None:
+        """Ask one rule; a bug in it must not hide the rest, nor pass."""
+        said = _Said()
         try:
-            return compute()
+            for result in _results(rule, case):
+                said.add(result)
         except Exception as error:
             self.raised = True
             self.findings.append(_bug(error))
-            return None
+        self.findings += [_finding(rule, one) for one in said.shown()]
+        self.not_checked += [
+            NotChecked(rule.id, rule.slug, one.reason, one.pointer) for one in said.unchecked
+        ]
+        reasons = tuple(one.reason for one in said.unchecked)
+        self.rules.append(RuleResult(rule.id, said.passed, said.failed(rule), reasons))
 
-    def run(self, rule: Rule, case: Case) -> None:
-        first: list[Found] = []
-        rest: deque[Found] = deque(maxlen=1)
-        count = self.guarded(lambda: self._listen(rule, case, first, rest)) or 0
-        if rest and count:
-            message = f"and {count - MOST_PER_RULE} more like this, the last one here"
-            first.append(replace(rest[0], message=message))
-        self.findings += [_finding(rule, one) for one in first]
 
-    def _listen(self, rule: Rule, case: Case, first: list[Found], rest: deque[Found]) -> int:
-        """Sort what a rule says; a flood of findings is counted, not kept."""
-        count = 0
-        for outcome in _outcomes(rule, case):
-            if isinstance(outcome, Held):
-                self.held += outcome.count
-            elif isinstance(outcome, Skipped):
-                self._skip(rule, outcome)
+class _Said:
+    """What one rule says; a flood of findings is counted, not kept."""
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.unchecked: list[Unchecked] = []
+        self._first: list[Failed] = []
+        self._last: Failed | None = None
+        self._count = 0
+
+    def add(self, result: CheckResult) -> None:
+        if isinstance(result, Passed):
+            self.passed += result.count
+        elif isinstance(result, Unchecked):
+            self.unchecked.append(result)
+        else:
+            self._count += 1
+            if self._count <= MOST_PER_RULE:
+                self._first.append(result)
             else:
-                count += 1
-                (first if count <= MOST_PER_RULE else rest).append(outcome)
-        return count
+                self._last = result
 
-    def _skip(self, rule: Rule, outcome: Skipped) -> None:
-        entry = NotChecked(rule.id, rule.slug, outcome.reason, outcome.pointer)
-        if entry not in self.not_checked[-MOST_PER_RULE:]:
-            self.not_checked.append(entry)
+    def failed(self, rule: Rule) -> int:
+        """Count what failed, without what only informs."""
+        informs = sum((f.severity or rule.severity) == Severity.INFO for f in self._first)
+        return self._count - informs
+
+    def shown(self) -> list[Failed]:
+        if self._last is None:
+            return self._first
+        message = f"and {self._count - MOST_PER_RULE} more like this, the last one here"
+        return [*self._first, replace(self._last, message=message)]
 
 
-def _outcomes(rule: Rule, case: Case) -> Iterator[Outcome]:
-    """Run a rule; without a sound document only the families that read the text run."""
+def _results(rule: Rule, case: Case) -> Iterator[CheckResult]:
+    """Ask a rule; without a sound document only the families that read the text run."""
     if case.results.sound is None and rule.family not in ("READ", "SCHEMA"):
-        yield Skipped("the file breaks its contract, see the schema findings")
+        yield Unchecked("the file breaks its contract, see the schema findings")
         return
     yield from rule.check(case)
 
 
-def _finding(rule: Rule, found: Found) -> Finding:
+def _finding(rule: Rule, found: Failed) -> Finding:
     return Finding(
         rule=rule.id,
         slug=rule.slug,
@@ -246,14 +298,6 @@ def _bug(error: Exception) -> Finding:
         why="This is a bug in audit, not in the file; the gate fails closed.",
         fix="Please report it with the file, if you may share it.",
     )
-
-
-def today() -> datetime.date:
-    """Return the date waivers are held against; ``SOURCE_DATE_EPOCH`` sets it for reproduction."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if epoch.isdigit():
-        return datetime.datetime.fromtimestamp(int(epoch), tz=datetime.UTC).date()
-    return datetime.datetime.now(tz=datetime.UTC).date()
 
 
 def _waived(findings: list[Finding], waivers: tuple[Waiver, ...]) -> list[Finding]:

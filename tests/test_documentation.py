@@ -83,7 +83,7 @@ def test_the_rule_of_the_page_speaks_where_it_should() -> None:
     from cases import full, patched
 
     from audit.results import from_document
-    from audit.rules import Case, Found, Held, Skipped
+    from audit.rules import Case, Failed, Passed, Unchecked
 
     page = (ROOT / "docs" / "adding-a-rule.md").read_text("utf-8")
     (block,) = (block for block in blocks(page) if block.language == "python")
@@ -93,7 +93,7 @@ def test_the_rule_of_the_page_speaks_where_it_should() -> None:
     assert rule.fix == "Record the device too."
     place = "/seed_results/0/cost"
     on_device = {"minutes": 9, "device": "H100"}
-    for cost, kind in (({"minutes": 9}, Found), (on_device, Held), ({}, Skipped)):
+    for cost, kind in (({"minutes": 9}, Failed), (on_device, Passed), ({}, Unchecked)):
         case = Case(from_document(patched(full(), {place: cost})))
         assert isinstance(next(iter(rule.check(case))), kind)
 

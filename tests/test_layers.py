@@ -22,9 +22,22 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("claims", "partition"),
     ("results",),
     ("importers*", "sound"),
-    ("schema", "policy", "sources"),
+    ("policy",),
+    ("config",),
+    ("schema", "sources"),
     ("stats*", "reading", "writing", "simulation"),
-    ("pointer", "finding", "errors", "reasons", "resources", "run_names", "__init__"),
+    ("git",),
+    (
+        "pointer",
+        "finding",
+        "errors",
+        "numerals",
+        "reasons",
+        "resources",
+        "run_names",
+        "safetext",
+        "__init__",
+    ),
 )
 ROW = {name.rstrip("*"): row for row, names in enumerate(LAYERS) for name in names}
 OPEN = {name.rstrip("*") for names in LAYERS for name in names if name.endswith("*")}

@@ -12,7 +12,6 @@ from typing import Any
 
 from audit.cli import import_folder
 from audit.cli.imported_file import finish, put
-from audit.cli.safe import visible
 from audit.errors import InputError, UsageError
 from audit.importers import IMPORTERS, fitting, importer
 from audit.importers.columns import MAPPED, ROLES
@@ -23,6 +22,7 @@ from audit.importers.path_seeds import PATH
 from audit.importers.sniff import other_kind
 from audit.importers.study import Layout, Placed, assemble
 from audit.results import load
+from audit.safetext import visible
 
 # The format of our own files, for --to.
 RESULTS = "results"

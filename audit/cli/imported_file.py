@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from audit.claims import BASE, parse_claim
+from audit.claims import BASE, names_of, parse_claim
 from audit.errors import AuditError, ImportRefused, UsageError
-from audit.results import load
+from audit.results import from_document, load
 from audit.writing import write_whole
 
+# Metrics that are made of another's counts, so that no file names them.
+_MADE = re.compile(r"(?:pass|maj)@\d+|accuracy-given-parsed")
 # What people write into a results file by hand, and no import brings.
 KEPT = ("claims", "plan", "looked", "decision", "launched_seeds", "change", "limitations")
 
@@ -142,36 +145,52 @@ def _says(claim: Any) -> tuple[Any, ...]:
 
 
 def _claim(text: str, document: dict[str, Any]) -> dict[str, Any]:
-    """Return a claim of the command line as an entry of the file."""
-    claim = parse_claim(text)
+    """Return a claim of the command line as an entry of the file.
+
+    Raises
+    ------
+    UsageError
+        When the words do not form a claim.
+    ImportRefused
+        When the document has no such arm or metric.
+    """
+    names = names_of(from_document(document))
+    claim = parse_claim(text, names)
     controls = list(document.get("controls") or {})
-    names = [str(document["method"]), *controls]
+    arms = {"method": str(document["method"])} | {name: name for name in controls}
+    arms[str(document["method"])] = str(document["method"])
+    if len(controls) == 1:
+        arms.setdefault("control", controls[0])
     entry: dict[str, Any] = {
         "id": text.strip(),
         "metric": claim.metric,
-        "arm": _arm(claim.arm, names, controls, text),
-        "against": _arm(claim.against, [*names, BASE], controls, text),
+        "arm": _known(claim.arm, arms, "arm", text),
+        "against": _known(claim.against, arms | {BASE: BASE}, "arm", text),
         "direction": claim.direction,
     }
-    metrics = document.get("metrics") or {}
-    if metrics and claim.metric not in metrics:
-        raise ImportRefused(f"claim {text!r}: no metric {claim.metric!r}; {_listed(list(metrics))}")
-    if claim.benchmark:
-        entry["benchmark"] = claim.benchmark
+    if not _MADE.fullmatch(claim.metric):
+        _known(claim.metric, {name: name for name in names.metrics}, "metric", text)
     if claim.margin is not None:
-        entry["by" if claim.exceeds else "margin"] = claim.margin
-    return entry
+        low, high = (document.get("metrics") or {}).get(claim.metric, {}).get("scale") or (0, 1)
+        margin = claim.margin
+        if claim.percent:
+            if low is None or high is None:
+                raise ImportRefused(f"claim {text!r}: the scale of {claim.metric} is not known")
+            margin = margin * (high - low) / 100
+        entry["by" if claim.exceeds else "margin"] = margin
+    more = {
+        "benchmark": claim.benchmark,
+        "benchmarks": list(claim.benchmarks),
+        "average": claim.average,
+        "checkpoints": list(claim.checkpoints),
+        "target": claim.target,
+    }
+    return entry | {key: value for key, value in more.items() if value not in (None, [])}
 
 
-def _arm(name: str, names: Sequence[str], controls: Sequence[str], text: str) -> str:
-    if name in names:
-        return name
-    if name == "method":
-        return names[0]
-    if name == "control" and len(controls) == 1:
-        return controls[0]
-    raise ImportRefused(f"claim {text!r}: no arm {name!r}; {_listed(names)}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"there are {', '.join(names)}"
+def _known(name: str, known: dict[str, str], what: str, text: str) -> str:
+    if name not in known:
+        raise ImportRefused(
+            f"claim {text!r}: no {what} {name!r}; there are {', '.join(dict.fromkeys(known))}"
+        )
+    return known[name]

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from audit import numerals
 from audit.analysis import Analysis, Floor, NotMeasured, analyse
+from audit.facts.clip_activity import ClipActivity, clip_activity
+from audit.facts.pins import versions
 from audit.finding import Severity
-from audit.pages import numbers, rounds
+from audit.pages import rounds
 from audit.pages.arms import Arm, SeedRow, arms, seed_rows
-from audit.pages.checks import Check, checks, versions
+from audit.pages.check_table import CheckRow, checks
 from audit.pages.deltas import Claim, Delta, claims, deltas, floor_of
 from audit.pages.prose import computed
 from audit.pages.recipe import Recipe
 from audit.pages.rounds import Replication, Round
-from audit.pages.telemetry import ClipActivity, clip_activity
 from audit.policy import Policy
 from audit.report import Report, verify
 from audit.results import Results
@@ -176,7 +178,7 @@ class Variables:
         return computed(self.recipe, self.for_prose())
 
     @cached_property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[CheckRow, ...]:
         """The rows of the checks table."""
         return checks(self.source, self.analysis, self.report, self.prose["checks"])
 
@@ -346,7 +348,7 @@ def notices(variables: Variables) -> list[str]:
     errors = sum(f.severity == Severity.ERROR.label for f in variables.findings)
     if errors:
         found.append(
-            f"audit verify finds {numbers.count(errors)} error{'s' * (errors > 1)} in this file; "
+            f"audit verify finds {numerals.count(errors)} error{'s' * (errors > 1)} in this file; "
             "see Checks."
         )
     return found

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from audit.cli import demo
 from audit.cli.main import main
 from audit.finding import Severity
-from audit.rules import CATALOGUE, Case, Held, Outcome, Rule
+from audit.rules import CATALOGUE, Case, CheckResult, Passed, Rule
 
 STUDY = {
     "schema_version": 2,
@@ -47,7 +47,7 @@ def test_no_id_and_no_slug_is_taken_twice() -> None:
 
 
 def test_a_summary_is_the_first_paragraph_on_one_line() -> None:
-    def check(case: Case) -> Iterator[Outcome]:
+    def check(case: Case) -> Iterator[CheckResult]:
         """It is wrong
         here.
 
@@ -56,7 +56,7 @@ def test_a_summary_is_the_first_paragraph_on_one_line() -> None:
         Why
             It matters.
         """
-        yield Held()
+        yield Passed()
 
     rule = Rule("MADE001", "made-up", Severity.ERROR, check)
     assert rule.summary == "It is wrong here."

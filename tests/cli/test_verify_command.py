@@ -18,8 +18,7 @@ from audit.cli import main as dispatcher
 from audit.cli.formats import FORMATS
 from audit.cli.main import main
 from audit.finding import Severity
-from audit.rules import CATALOGUE
-from audit.rules.rule import Case, Found, Rule
+from audit.rules import CATALOGUE, Case, Failed, Rule
 
 Verify = Callable[..., tuple[int, str, str]]
 
@@ -168,7 +167,7 @@ def install(monkeypatch: pytest.MonkeyPatch, severity: Severity, error: bool = F
         """It is made up."""
         if error:
             raise ZeroDivisionError("made up")
-        yield Found("/method", "made up")
+        yield Failed("/method", "made up")
 
     catalogue = (*CATALOGUE, Rule("READ901", "made-up", severity, check))
     for module in ("audit.rules", "audit.report", "audit.cli.formats.sarif"):

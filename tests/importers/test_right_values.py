@@ -55,7 +55,7 @@ def test_the_mean_of_the_gains_is_printed_with_its_interval_and_the_smallest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "scores.csv"
-    rows = "1,0.1,0.654\n2,0.1,0.435\n3,0.1,0.394\n"
+    rows = "1,0.1,0.654\n2,0.11,0.445\n3,0.09,0.384\n"
     path.write_text("seed,control,recipe\n" + rows, encoding="utf-8")
     study = tmp_path / "results.json"
     command = ["import", "auto", str(path), "--control", "control", "-o", str(study)]

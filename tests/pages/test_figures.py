@@ -112,7 +112,7 @@ def test_a_description_tells_the_numbers(full: tuple[Figure, ...]) -> None:
 
 def test_a_log_that_leaves_out_responses_still_has_its_curves() -> None:
     """The trainer's own means stand in for the rewards and audits that were not kept."""
-    from audit.pages.telemetry import curves
+    from audit.facts.curves import curves
 
     document = json.loads(
         resource("reports/addition-adaptive-clip/results.json").read_text(encoding="utf-8")

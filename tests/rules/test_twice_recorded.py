@@ -19,44 +19,45 @@ from audit.pointer import from_parts
 from audit.results import from_document
 from audit.rules import (
     Case,
-    Found,
-    aggregates,
-    baseline,
-    compute,
-    confounds,
-    evaluation,
-    flags,
-    identity,
-    leakage,
-    outcomes,
-    protocol,
-    provenance,
-    seeds,
+    Failed,
+    Rule,
+    aggregate_rules,
+    base_rules,
+    compute_rules,
+    confound_rules,
+    evaluation_rules,
+    flag_rules,
+    identity_rules,
+    leakage_rules,
+    task_rules,
+    protocol_rules,
+    provenance_rules,
+    seed_rules,
 )
 
 FAMILIES = (
-    aggregates,
-    baseline,
-    compute,
-    confounds,
-    evaluation,
-    flags,
-    identity,
-    leakage,
-    outcomes,
-    protocol,
-    provenance,
-    seeds,
+    aggregate_rules,
+    base_rules,
+    compute_rules,
+    confound_rules,
+    evaluation_rules,
+    flag_rules,
+    identity_rules,
+    leakage_rules,
+    task_rules,
+    protocol_rules,
+    provenance_rules,
+    seed_rules,
 )
-RULES = tuple(rule for family in FAMILIES for rule in family.RULES)
+RULES = tuple(r for family in FAMILIES for r in vars(family).values() if isinstance(r, Rule))
 FREE_TEXT = {"limitations", "claim_policy", "artifact_path"}
 # Stated once, so that nothing in the file can contradict a value of the right form.
 STATED_ONCE = (
-    r"/provenance/code_commit",
+    r"/provenance_rules/code_commit",
     r"/evaluation_protocol/tier",
     r".*/method_metrics/(generated_tokens|truncated_responses)",
 )
-# Held against the training log or execution_checks, by the families on those.
+# Passed against the training log or execution_checks, by the families on those.
 HELD_ELSEWHERE = (
     r".*/sampling/.*",
     r".*/parameters_changed",
@@ -71,7 +72,7 @@ def _spoken(document: dict[str, Any]) -> set[tuple[str, str]]:
         (rule.id, outcome.pointer)
         for rule in RULES
         for outcome in rule.check(case)
-        if isinstance(outcome, Found) and severity(rule, outcome) >= Severity.WARNING
+        if isinstance(outcome, Failed) and severity(rule, outcome) >= Severity.WARNING
     }
 
 

@@ -247,7 +247,7 @@ def _check_answers(runs: Sequence[Settled], said: Said, notes: dict[str, None]) 
             if e.tally is None or not len(e.tally):
                 continue
             fewest, most = e.tally.per_task
-            asked = e.asked or most
+            asked = e.asked or run.run.first("asked") or most
             where = e.source.name if e.source else run.run.label
             if most > asked and not (e.by_content and most % asked == 0):
                 raise ImportRefused(

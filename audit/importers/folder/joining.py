@@ -211,13 +211,11 @@ def _linked(runs: list[Joined]) -> None:
 def _named_by(link: str, run: Joined, runs: Sequence[Joined]) -> Joined | None:
     parts = tuple(part for part in of_model(link)[0].split("/") if part not in ("", ".", "~"))
     sizes = [
-        (shared_tail(parts, tuple(other.root.split("/"))), other)
-        for other in runs
-        if other is not run and other.root
+        (shared_tail(parts, tuple(other.root.split("/"))), other) for other in runs if other.root
     ]
     best = max((size for size, _ in sizes), default=0)
     found = [other for size, other in sizes if size == best and size]
-    if len(found) != 1 or (best == 1 and (not parts or says_nothing(parts[-1]))):
+    if len(found) != 1 or found[0] is run or (best == 1 and (not parts or says_nothing(parts[-1]))):
         return None
     return found[0]
 

@@ -77,7 +77,13 @@ def _label(run: Settled) -> str:
 def _evaluations(run: Joined, said: Said, notes: dict[str, None]) -> list[Evaluated]:
     """Return a run's evaluations, one a benchmark, metric and step; outcomes before figures."""
     found = [(e, piece) for e, piece in run.evaluations if e.counts]
-    _name_benchmarks(found)
+    if any(e.tally is not None for e, _ in found):
+        found = [(e, p) for e, p in found if e.tally is not None or e.benchmark is not None]
+    _name_benchmarks(found, run.first("benchmark"))
+    condition = run.first("condition")
+    for evaluation, _ in found:
+        if condition and "condition" not in evaluation.more:
+            evaluation.more["condition"] = condition
     kept: dict[tuple[str, str, int | None], tuple[Evaluated, Piece]] = {}
     for evaluation, piece in found:
         if said.benchmark not in (None, evaluation.benchmark):
@@ -89,16 +95,27 @@ def _evaluations(run: Joined, said: Said, notes: dict[str, None]) -> list[Evalua
             kept[key] = (evaluation, piece)
             continue
         kept[key] = _better(kept[key], (evaluation, piece), run, notes)
-    return _of_metric([evaluation for evaluation, _ in kept.values()], said)
+    rows = {(e.benchmark, e.metric) for e, _ in kept.values() if e.tally is not None}
+    # Logs may spell a benchmark without its slashes, and call its mean reward a score.
+    spelt = {str(benchmark).replace("/", "_") for benchmark, _ in rows}
+    return _of_metric(
+        [
+            e
+            for e, _ in kept.values()
+            if e.tally is not None
+            or ((e.benchmark, e.metric) not in rows and e.benchmark not in spelt)
+        ],
+        said,
+    )
 
 
-def _name_benchmarks(found: Sequence[tuple[Evaluated, Piece]]) -> None:
+def _name_benchmarks(found: Sequence[tuple[Evaluated, Piece]], fallback: str | None) -> None:
     """Name the benchmark of outcomes that do not say it: as the run's log has it, if it has one."""
     logged = {e.benchmark for e, _ in found if e.benchmark is not None}
     for evaluation, _ in found:
         if evaluation.benchmark is None:
             only = next(iter(logged)) if len(logged) == 1 else None
-            evaluation.benchmark = only or evaluation.fallback or "validation"
+            evaluation.benchmark = only or fallback or "validation"
 
 
 def _turn_signed(evaluation: Evaluated, run: Joined, notes: dict[str, None]) -> None:

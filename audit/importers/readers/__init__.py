@@ -8,13 +8,59 @@ asks the readers, joins the pieces to runs, and finds arms and seeds.
 from __future__ import annotations
 
 from audit.errors import UsageError
-from audit.importers.readers import verl_log
+from audit.importers.readers import (
+    bfcl,
+    code_benchmarks,
+    evalscope,
+    hf_trainer,
+    hydra,
+    lighteval,
+    nemo_rl,
+    nemo_skills,
+    open_instruct,
+    opencompass,
+    run_settings,
+    skyrl,
+    step_logs,
+    tau2,
+    tinker,
+    verifiers_legacy,
+    verifiers_traces,
+    verl_dump,
+    verl_log,
+)
 from audit.importers.readers.reader import Reader
 
 # The order is that of `audit import --formats`; which reader takes a file is told by certainty.
 READERS: tuple[Reader, ...] = (
+    hf_trainer.STATE,
+    hf_trainer.CARD,
+    hf_trainer.COMPLETIONS,
+    step_logs.SWIFT,
+    step_logs.FACTORY,
+    hydra.HYDRA,
+    verl_dump.DUMPS,
     verl_log.CONSOLE,
     verl_log.FILE,
+    verifiers_legacy.LEGACY,
+    verifiers_traces.TRACES,
+    run_settings.PRIME,
+    run_settings.TINKER,
+    run_settings.LOG,
+    tinker.BENCHMARKS,
+    nemo_rl.DATA,
+    nemo_rl.SETTINGS,
+    skyrl.SKYRL,
+    open_instruct.ROLLOUTS,
+    code_benchmarks.SWEBENCH,
+    bfcl.BFCL,
+    tau2.TAU2,
+    code_benchmarks.EVALPLUS,
+    lighteval.RESULTS,
+    lighteval.DETAILS,
+    evalscope.EVALSCOPE,
+    opencompass.OPENCOMPASS,
+    nemo_skills.SKILLS,
 )
 
 

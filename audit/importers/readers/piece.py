@@ -45,8 +45,6 @@ class Evaluated:
     by_content : bool
         Whether tasks are told apart by their text: then two equal ones are one with twice the
         answers.
-    fallback : str or None
-        Name of the benchmark where no other file of the run says it.
     """
 
     benchmark: str | None
@@ -62,7 +60,6 @@ class Evaluated:
     source: Found | None = None
     asked: int | None = None
     by_content: bool = False
-    fallback: str | None = None
 
     @property
     def score(self) -> float | None:
@@ -124,6 +121,12 @@ class Piece:
         Versions of the software, by name.
     extra : dict
         Further members of a run's block, such as ``telemetry`` and ``training``.
+    asked : int or None
+        Answers a task that the run's evaluations draw by its settings.
+    condition : dict
+        Decoding settings of the run's evaluations, as a results file names them.
+    benchmark : str or None
+        Name of the evaluations that do not say it, where the settings tell.
     order : int
         Of several attempts at one run, the later has the larger.
     reported : dict
@@ -153,6 +156,9 @@ class Piece:
     model: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+    asked: int | None = None
+    condition: dict[str, Any] = field(default_factory=dict)
+    benchmark: str | None = None
     order: int = 0
     reported: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
