@@ -84,6 +84,10 @@ class UsageError(AuditError):
     """A command line, policy or claim that cannot be carried out: exit status 2."""
 
 
+class RecordingError(AuditError, ValueError):
+    """What a training loop hands over to be recorded cannot be recorded: a bad call."""
+
+
 class ImportRefused(AuditError):  # noqa: N818 - named for what happened to it
     """A file of the named format that cannot be brought over without inventing: exit status 1."""
 

@@ -14,6 +14,7 @@ from audit.analysis.floors import Floor, NotMeasured
 from audit.analysis.measures import Measure, measures
 from audit.analysis.rounds import RoundPair, Uncompared, round_pairs
 from audit.analysis.settings import settings_for
+from audit.analysis.ship import StudyDecision, decide_to_ship, guardrail_claims
 from audit.analysis.study import Study
 from audit.claims import BASE, Claim, claims_of, parse_claim
 from audit.facts.plans import looks_before
@@ -67,6 +68,11 @@ class Analysis:
             if self.study.side(name, measure).runs
         )
 
+    @cached_property
+    def decision(self) -> StudyDecision | None:
+        """Ship, discuss or don't; None where no claim is guarded."""
+        return decide_to_ship(self.study, self.claims)
+
     @property
     def refused_claims(self) -> tuple[ClaimResult, ...]:
         """The claims that do not stand."""
@@ -102,7 +108,8 @@ def analyse(
     """
     study = Study(results, policy or Policy(), tuple(looked) or looks_before(results))
     given = (parse_claim(one) if isinstance(one, str) else one for one in claims)
-    judged = judge(study, (*claims_of(results), *given))
+    made = (*claims_of(results), *given)
+    judged = judge(study, (*made, *guardrail_claims(study, made)))
     found = measures(results)
     compared = {
         without_direction(c.comparison): c.comparison for c in judged if c.comparison is not None

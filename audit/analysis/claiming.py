@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from audit import numerals
+from audit.analysis.averages import averaged_measure
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.conditions import refusals_by_conditions
 from audit.analysis.design import MORE_TASKS, Design
@@ -19,7 +20,7 @@ from audit.analysis.settings import settings_for
 from audit.analysis.study import Study
 from audit.analysis.verdict import Refusal, Verdict, Weakening
 from audit.analysis.weakening import weakenings
-from audit.claims import BASE, Claim, fitted
+from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
 from audit.results import Results
 
 _SUPPORTED = "supported"
@@ -209,7 +210,15 @@ def judge(study: Study, claims: Sequence[Claim]) -> tuple[ClaimResult, ...]:
 
 
 def _adjusted(drafts: Sequence[_Draft]) -> list[float]:
-    """Return each draft's p-value after Holm's correction; a claim made twice is one of them."""
+    """Return each draft's p-value after Holm's correction; a claim made twice is one of them.
+
+    Guardrails stand outside: what is shipped needs all of them, so each keeps its own error rate.
+    """
+    family = iter(_holm([draft for draft in drafts if not draft.claim.guardrail]))
+    return [draft.adjusted if draft.claim.guardrail else next(family) for draft in drafts]
+
+
+def _holm(drafts: Sequence[_Draft]) -> list[float]:
     places: dict[object, int] = {}
     order = [places.setdefault(draft.hypothesis, len(places)) for draft in drafts]
     p_values = [0.0] * len(places)
@@ -298,10 +307,35 @@ def _subject(study: Study, claim: Claim) -> tuple[Measure, str, str] | Refusal:
     found = find_measures(results, claim.metric, claim.benchmark)
     if not found:
         return _not_measured(results, claim)
+    if claim.average is not None:
+        measure = _average(results, claim, found)
+        return measure if isinstance(measure, Refusal) else (measure, arm, against)
     if len(found) > 1:
         seen = ", ".join(" ".join(filter(None, (m.benchmark, m.split))) or "unnamed" for m in found)
         return Refusal("ambiguous-benchmark", f"{claim.metric} was measured on several: {seen}")
     return replace(found[0], checkpoints=claim.checkpoints), arm, against
+
+
+def _average(results: Results, claim: Claim, found: Sequence[Measure]) -> Measure | Refusal:
+    """Return the measure of an average, over the benchmarks a claim names or over all."""
+    if claim.against == BASE:
+        return Refusal(
+            "not-measured", "an average is judged between trained arms, not against base"
+        )
+    known = {measure.benchmark: measure for measure in found if measure.benchmark}
+    parts = []
+    for name in claim.benchmarks or known:
+        if name not in known:
+            names = [benchmark for benchmark in known if benchmark]
+            return Refusal(
+                "unknown-name",
+                f"{claim.metric} was not measured on {name!r}{meant(str(name), names)}; "
+                f"the file has {', '.join(names) or 'none by name'}",
+            )
+        parts.append(replace(known[name], checkpoints=claim.checkpoints))
+    if len(parts) < 2:
+        return Refusal("not-measured", "an average needs two benchmarks or more")
+    return averaged_measure(parts, claim.average or OVER_BENCHMARKS)
 
 
 def _arm_name(results: Results, name: str) -> str | None:

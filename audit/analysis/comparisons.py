@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 
+from audit.analysis.averages import averaged
 from audit.analysis.by_score import on_unit, score_numbers, scores_of
 from audit.analysis.by_task import TaskTest
 from audit.analysis.design import Design, design_of_scores, design_of_tasks
@@ -54,7 +55,8 @@ class Comparison:
     arm, against : str
         Their difference is ``arm`` minus ``against``.
     kind : str
-        ``per-task``, ``scores`` (one score a run), ``base``, or ``one-seed``.
+        ``per-task``, ``scores`` (one score per run), ``average`` (over benchmarks), ``base``, or
+        ``one-seed``.
     settings : Settings
         Level, margin, target and pairing it is judged by.
     control, treatment : Side
@@ -222,6 +224,8 @@ class Comparison:
         level = self.settings.level
         if self.kind == "base":
             return NotMeasured("the planner covers two trained arms")
+        if self.kind == "average":
+            return NotMeasured("the planner covers one benchmark")
         if self.standing is None:
             return NotMeasured("needs two training runs per arm")
         if min(self.standing.tasks or 2, 2) < 2:
@@ -380,6 +384,8 @@ def compare(
         Names of arms; ``against`` may be ``base``.
     settings : Settings
     """
+    if measure.parts:
+        return _by_average(study, measure, arm, against, settings)
     measure = study.at_common_step(measure, arm, against)
     control, treatment, paired = study.sides(arm, against, measure, paired=settings.paired)
     test = TaskTest(measure, settings, against == BASE, paired)
@@ -422,6 +428,29 @@ def compare(
     )
 
 
+def _by_average(
+    study: Study, measure: Measure, arm: str, against: str, settings: Settings
+) -> Comparison:
+    found = averaged(study, measure, arm, against, settings)
+    told = ordered(found.refusals)
+    decisions = [numbers.decision(settings) for numbers in found.numbers]
+    return Comparison(
+        measure=measure,
+        arm=found.treatment.name,
+        against=found.control.name,
+        kind="average",
+        settings=settings,
+        control=found.control,
+        treatment=found.treatment,
+        numbers=found.numbers,
+        refusals=told,
+        decision=None if told or not decisions else weakest(decisions),
+        aligned=None,
+        paired=found.paired,
+        study=study,
+    )
+
+
 def _kind(control: Side, treatment: Side, refusals: Sequence[Refusal]) -> str:
     if control.name == BASE:
         return "base"
@@ -434,7 +463,7 @@ def _identical(numbers: tuple[Numbers, ...], control: Side, treatment: Side) -> 
     """Refuse an arm whose runs agree on every task without being all right or all wrong."""
     for number in numbers:
         result = number.result
-        if isinstance(result, ScoreDelta):
+        if not isinstance(result, SeedDelta | BaseDelta):
             continue
         arms = [(treatment, result.treatment)]
         if isinstance(result, SeedDelta):

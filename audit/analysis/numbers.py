@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from audit.analysis.measures import Measure
 from audit.analysis.settings import Settings
 from audit.analysis.verdict import Decision, decide
 from audit.stats.records import BaseDelta, IntervalEstimate, Pivot, ScoreDelta, SeedDelta
+
+if TYPE_CHECKING:
+    from audit.stats import AverageDelta
 
 
 def digits_for(low: float, high: float) -> int:
@@ -76,7 +80,7 @@ class Numbers:
     tasks are grouped), of answers where only scores are known, None where not even those.
     """
 
-    result: SeedDelta | BaseDelta | ScoreDelta
+    result: SeedDelta | BaseDelta | ScoreDelta | AverageDelta
     measure: Measure
     tasks: int | None
     fewest_runs: int

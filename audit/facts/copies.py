@@ -7,6 +7,7 @@ parameters, training logs, then outcomes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,7 @@ ACCURACY: Scales = {DEFAULT_METRIC: (0.0, 1.0)}
 _FEWEST_DRAWS = 30
 # A log of rewards alone tells two trainings apart from so many rewards on.
 _FEWEST_REWARDS = 30
+_LOSS_OR_NORM = re.compile(r"(?:loss|grad(?:ient)?(?:_l2)?_norm)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,15 +298,23 @@ def _recorded(run: Run) -> bool:
 def tells_runs_apart(log: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a training log holds figures that two trainings would not share by chance.
 
-    That is a loss or a gradient norm other than 0, or many rewards that are not all the same.
+    That is a loss or a gradient norm other than 0, also one that a tracker logged under a name of
+    its own, or many rewards that are not all the same.
     """
     rewards: list[float] = []
     for step in log:
-        if any(u.get("gradient_l2_norm") or u.get("loss") for u in step.get("updates") or ()):
+        if any(_tells(update) for update in step.get("updates") or ()):
             return True
         if len(rewards) < _FEWEST_REWARDS or len(set(rewards)) < 2:
             rewards += step.get("rewards") or ()
     return len(rewards) >= _FEWEST_REWARDS and len(set(rewards)) > 1
+
+
+def _tells(update: Mapping[str, Any]) -> bool:
+    if update.get("gradient_l2_norm") or update.get("loss"):
+        return True
+    metrics = update.get("metrics") or {}
+    return any(value and _LOSS_OR_NORM.search(name) for name, value in metrics.items())
 
 
 def _by_equal_outcomes(runs: Sequence[Run]) -> Iterable[SamePair]:

@@ -389,9 +389,7 @@ def test_errored_answers_are_counted_both_ways() -> None:
     assert comparison.without_errors.delta == pytest.approx(0.029166666666666667, abs=1e-12)
     assert comparison.without_errors.decision(comparison.settings).word == "flat"
     # Counted as right in the control the errored answers turn the gain into a loss.
-    words = {
-        n.reading.errors: n.decision(comparison.settings).word for n in comparison.numbers
-    }
+    words = {n.reading.errors: n.decision(comparison.settings).word for n in comparison.numbers}
     assert words == {
         "wrong": "gain",
         "dropped": "flat",

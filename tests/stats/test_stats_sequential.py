@@ -210,6 +210,13 @@ def test_the_arm_that_is_behind_decides_the_look(
         assert look.equivalence_level < look.interval_level  # type: ignore[operator]
 
 
+def test_the_figures_of_the_page_on_statistics() -> None:
+    plan = SequentialPlan(12)
+    assert (round(plan.threshold(6), 4), round(plan.threshold(12), 4)) == (0.0077, 0.0289)
+    assert round(plan.p_plan(0.0085, 7), 3) == 0.043
+    assert plan.look(6, 5).seeds == 5
+
+
 def test_a_plan_read_from_a_file_is_the_same_plan() -> None:
     read: Any = [[6, 12], [6, 9, 12]]
     plan = SequentialPlan(read[0], looks=read[1])

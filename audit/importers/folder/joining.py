@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from audit.importers.folder.place_names import of_model, says_nothing, shared_tail, telling
-from audit.importers.readers.piece import Evaluated, Piece
+from audit.importers.readers.piece import Declared, Evaluated, Piece
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +34,11 @@ class Joined:
     def group(self) -> str | None:
         """The arm, as a tracker has it."""
         return next((piece.group for piece in self.pieces if piece.group), None)
+
+    @property
+    def declared(self) -> Declared | None:
+        """What the record of the run says itself."""
+        return next((piece.declared for piece in self.pieces if piece.declared), None)
 
     @property
     def names(self) -> list[str]:

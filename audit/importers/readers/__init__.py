@@ -15,24 +15,32 @@ from audit.importers.readers import (
     hf_trainer,
     hydra,
     lighteval,
+    mlflow_database,
+    mlflow_folder,
     nemo_rl,
     nemo_skills,
     open_instruct,
     opencompass,
+    recorded,
     run_settings,
     skyrl,
     step_logs,
     tau2,
+    tensorboard,
     tinker,
+    trackio_database,
     verifiers_legacy,
     verifiers_traces,
     verl_dump,
     verl_log,
+    wandb_folder,
+    wandb_table,
 )
 from audit.importers.readers.reader import Reader
 
 # The order is that of `audit import --formats`; which reader takes a file is told by certainty.
 READERS: tuple[Reader, ...] = (
+    recorded.RECORDED,
     hf_trainer.STATE,
     hf_trainer.CARD,
     hf_trainer.COMPLETIONS,
@@ -61,6 +69,13 @@ READERS: tuple[Reader, ...] = (
     evalscope.EVALSCOPE,
     opencompass.OPENCOMPASS,
     nemo_skills.SKILLS,
+    wandb_folder.WANDB,
+    wandb_table.RUNS,
+    wandb_table.CHART,
+    mlflow_folder.MLFLOW,
+    mlflow_database.MLFLOW_DB,
+    tensorboard.TENSORBOARD,
+    trackio_database.TRACKIO,
 )
 
 
