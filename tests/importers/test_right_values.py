@@ -58,7 +58,8 @@ def test_the_mean_of_the_gains_is_printed_with_its_interval_and_the_smallest(
     rows = "1,0.1,0.654\n2,0.11,0.445\n3,0.09,0.384\n"
     path.write_text("seed,control,recipe\n" + rows, encoding="utf-8")
     study = tmp_path / "results.json"
-    command = ["import", "auto", str(path), "--control", "control", "-o", str(study)]
+    said = ["--control", "control", "--seed-is", "training"]
+    command = ["import", "auto", str(path), *said, "-o", str(study)]
     assert main(command) == 0
     capsys.readouterr()
     assert main(["verify", str(study)]) == 0
