@@ -65,7 +65,7 @@ def test_the_mean_of_the_gains_is_printed_with_its_interval_and_the_smallest(
     assert main(["verify", str(study)]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "per seed 1 +0.554 2 +0.335 3 +0.294" in text
-    assert "paired by seed +0.394 [0.047, 0.742] by Student's t" in text
+    assert "paired by seed +0.394 [0.047, 0.742] (p = 0.039) by Student's t" in text
 
 
 def test_printed_scores_are_judged_where_the_evaluation_has_no_outcomes(tmp_path: Path) -> None:
