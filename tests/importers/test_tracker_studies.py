@@ -164,7 +164,7 @@ def chart(path: Path, curves: Mapping[str, Sequence[object]], axis: str = "Step"
 
 
 METRIC = "val-core/org/sums/acc/mean@4"
-CURVES = {
+CURVES: dict[str, list[object]] = {
     f"qwen-plain-seed1 - {METRIC}": [0.1, 0.25, 0.25],
     f"qwen-plain-seed2 - {METRIC}": [0.1, "", 0.5],
     f"qwen-clip-seed1 - {METRIC}": [0.2, 0.5, 0.75],

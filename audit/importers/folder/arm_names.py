@@ -87,7 +87,7 @@ def find_arms(
 
 
 def _names_of_runs(
-    texts: Sequence[str], configs: Sequence[tuple[str, ...]], seeds: Sequence[int | None]
+    texts: Sequence[str], configs: Sequence[tuple[object, ...]], seeds: Sequence[int | None]
 ) -> bool:
     """Whether names are those of single runs, as trackers draw them, and settings tell the arms.
 
