@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
+from typing import TYPE_CHECKING
 
+from audit.analysis.averages import averaged
 from audit.analysis.by_score import on_unit, score_numbers, scores_of
 from audit.analysis.by_task import TaskTest
 from audit.analysis.design import Design, design_of_scores, design_of_tasks
@@ -40,6 +42,9 @@ from audit.facts.evidence import Evidence
 from audit.facts.evidence import weakest as least_evidence
 from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
 
+if TYPE_CHECKING:
+    from audit.stats import CollapseRisk
+
 # With fewer runs the error rate is not kept everywhere: see benchmarks/calibration.md.
 PROVISIONAL_BELOW = 3
 
@@ -54,7 +59,8 @@ class Comparison:
     arm, against : str
         Their difference is ``arm`` minus ``against``.
     kind : str
-        ``per-task``, ``scores`` (one score a run), ``base``, or ``one-seed``.
+        ``per-task``, ``scores`` (one score per run), ``average`` (over benchmarks), ``base``, or
+        ``one-seed``.
     settings : Settings
         Level, margin, target and pairing it is judged by.
     control, treatment : Side
@@ -190,7 +196,28 @@ class Comparison:
     @cached_property
     def description(self) -> Description:
         """What is shown beside the verdict and decides nothing: pairs, one-seed interval."""
-        return describe(self.study, self)
+        return describe(
+            self.study.results,
+            self.control,
+            self.treatment,
+            measure=self.measure,
+            level=self.settings.level,
+            aligned=self.aligned,
+            refused=bool(self.refusals),
+        )
+
+    @cached_property
+    def collapse_risk(self) -> CollapseRisk | None:
+        """What collapses that were not seen may undo of a gain; None where there is no gain."""
+        standing = self.standing
+        if standing is None or self.decision is None or self.decision.word != "gain":
+            return None
+        sign = 1.0 if self.measure.higher_is_better else -1.0
+        mean = standing.result.treatment.mean if sign > 0 else 1 - standing.result.treatment.mean
+        from audit.stats import collapse_risk
+
+        runs = len(self.treatment.runs)
+        return collapse_risk(sign * standing.result.delta, mean, runs=runs, level=0.95)
 
     @cached_property
     def floor(self) -> Floor | NotMeasured:
@@ -222,6 +249,8 @@ class Comparison:
         level = self.settings.level
         if self.kind == "base":
             return NotMeasured("the planner covers two trained arms")
+        if self.kind == "average":
+            return NotMeasured("the planner covers one benchmark")
         if self.standing is None:
             return NotMeasured("needs two training runs per arm")
         if min(self.standing.tasks or 2, 2) < 2:
@@ -230,7 +259,12 @@ class Comparison:
             tasks = self.aligned.complete().by_cluster()
             if len(tasks.tasks) < 2:
                 return NotMeasured("needs two tasks")
-            return design_of_tasks(tasks, level, new_tasks=self.settings.target == "tasks")
+            return design_of_tasks(
+                tasks,
+                level,
+                new_tasks=self.settings.target == "tasks",
+                answers=self.aligned.independent,
+            )
         if not isinstance(self.standing.result, ScoreDelta):
             return NotMeasured("no test was made")
         if self.standing.result.answers is not None and self.standing.result.answers < 2:
@@ -375,6 +409,8 @@ def compare(
         Names of arms; ``against`` may be ``base``.
     settings : Settings
     """
+    if measure.parts:
+        return _by_average(study, measure, arm, against, settings)
     measure = study.at_common_step(measure, arm, against)
     control, treatment, paired = study.sides(arm, against, measure, paired=settings.paired)
     test = TaskTest(measure, settings, against == BASE, paired)
@@ -417,6 +453,29 @@ def compare(
     )
 
 
+def _by_average(
+    study: Study, measure: Measure, arm: str, against: str, settings: Settings
+) -> Comparison:
+    found = averaged(study, measure, arm, against, settings)
+    told = ordered(found.refusals)
+    decisions = [numbers.decision(settings) for numbers in found.numbers]
+    return Comparison(
+        measure=measure,
+        arm=found.treatment.name,
+        against=found.control.name,
+        kind="average",
+        settings=settings,
+        control=found.control,
+        treatment=found.treatment,
+        numbers=found.numbers,
+        refusals=told,
+        decision=None if told or not decisions else weakest(decisions),
+        aligned=None,
+        paired=found.paired,
+        study=study,
+    )
+
+
 def _kind(control: Side, treatment: Side, refusals: Sequence[Refusal]) -> str:
     if control.name == BASE:
         return "base"
@@ -429,7 +488,7 @@ def _identical(numbers: tuple[Numbers, ...], control: Side, treatment: Side) -> 
     """Refuse an arm whose runs agree on every task without being all right or all wrong."""
     for number in numbers:
         result = number.result
-        if isinstance(result, ScoreDelta):
+        if not isinstance(result, SeedDelta | BaseDelta):
             continue
         arms = [(treatment, result.treatment)]
         if isinstance(result, SeedDelta):

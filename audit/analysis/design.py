@@ -124,17 +124,20 @@ class Design:
         )
 
 
-def design_of_tasks(aligned: Aligned, level: float, *, new_tasks: bool) -> Design:
+def design_of_tasks(
+    aligned: Aligned, level: float, *, new_tasks: bool, answers: int | None = None
+) -> Design:
     """Return the design of a comparison with outcomes per task, none missing.
 
     Without ``new_tasks`` the question is about these tasks only, and what differs between tasks
-    is no noise.
+    is no noise. ``answers`` are those behind a cell that counts no right answers out of so many
+    drawn, as of graded scores and pass@k: more of them are not known to help.
     """
     from audit.stats import pooled_seed_spread, seed_spread, variance_split
 
     control, treatment = aligned.control, aligned.treatment
     drawn = (control.drawn, treatment.drawn)
-    components = variance_split(control.counts, treatment.counts, samples=drawn)
+    components = variance_split(control.counts, treatment.counts, samples=drawn, answers=answers)
     return Design(
         spread=pooled_seed_spread([control.counts, treatment.counts], samples=drawn, level=level),
         spreads=(
@@ -144,7 +147,7 @@ def design_of_tasks(aligned: Aligned, level: float, *, new_tasks: bool) -> Desig
         components=components if new_tasks else replace(components, task_effect_sd=0.0),
         seeds=(len(control.counts), len(treatment.counts)),
         tasks=len(aligned.tasks),
-        samples=min(control.smallest, treatment.smallest),
+        samples=answers or min(control.smallest, treatment.smallest),
         level=level,
     )
 

@@ -32,7 +32,8 @@ class Measure:
     are shares of right answers. ``checkpoints`` are the
     training steps whose evaluations are pooled, the last one where there are none;
     ``averaged_weights`` is how the weights of the evaluated model were averaged, as JSON text:
-    such a model is another one than any checkpoint.
+    such a model is another one than any checkpoint. ``parts`` are the measures that this one
+    averages, ``average`` says what weighs the same in it: ``benchmarks`` or ``tasks``.
     """
 
     metric: str
@@ -45,6 +46,8 @@ class Measure:
     share: bool = True
     checkpoints: tuple[int, ...] = ()
     averaged_weights: str | None = None
+    parts: tuple[Measure, ...] = ()
+    average: str | None = None
 
     @property
     def name(self) -> str:
@@ -89,10 +92,12 @@ def find_measures(results: Results, metric: str, benchmark: str | None) -> tuple
     known = measures(results)
     named = [m for m in known if m.metric == metric]
     attempts = _PASS_AT.fullmatch(metric)
-    if not named and attempts:
+    if attempts and not _has_outcomes(results, metric):
+        # Counts of answers say more than a pass@k that is printed beside them.
+        counted = [m for m in known if m.metric in (DEFAULT_METRIC, "pass@1")]
         named = [
-            pass_at(m, int(attempts[1])) for m in known if m.metric in (DEFAULT_METRIC, "pass@1")
-        ]
+            pass_at(m, int(attempts[1])) for m in counted if _has_outcomes(results, m.metric)
+        ] or named
     if benchmark is not None:
         named = [m for m in named if m.benchmark == benchmark]
     return tuple(named)
@@ -101,6 +106,13 @@ def find_measures(results: Results, metric: str, benchmark: str | None) -> tuple
 def is_share(metric: str) -> bool:
     """Whether a metric is by its name a share of right answers, such as an accuracy."""
     return _SHARES.fullmatch(metric.rpartition("/")[2]) is not None
+
+
+def _has_outcomes(results: Results, metric: str) -> bool:
+    """Whether any run has counts of answers of a metric."""
+    return any(
+        e.metric == metric and e.counts is not None for run in results.runs for e in run.evaluations
+    )
 
 
 def common_step(measure: Measure, arms: Iterable[Arm]) -> int | None:

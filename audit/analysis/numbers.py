@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from audit.analysis.measures import Measure
 from audit.analysis.settings import Settings
 from audit.analysis.verdict import Decision, decide
 from audit.stats.records import BaseDelta, IntervalEstimate, Pivot, ScoreDelta, SeedDelta
 
-
-def digits_for(low: float, high: float) -> int:
-    """Return the decimals, from three, at which no end that is not zero reads as zero.
-
-    Rounded away, an end would make the interval seem to reach zero, or not to.
-    """
-    return next((n for n in range(3, 10) if all(not x or round(x, n) for x in (low, high))), 3)
+if TYPE_CHECKING:
+    from audit.stats import AverageDelta
 
 
 def has_width(low: float, high: float) -> bool:
@@ -76,7 +72,7 @@ class Numbers:
     tasks are grouped), of answers where only scores are known, None where not even those.
     """
 
-    result: SeedDelta | BaseDelta | ScoreDelta
+    result: SeedDelta | BaseDelta | ScoreDelta | AverageDelta
     measure: Measure
     tasks: int | None
     fewest_runs: int

@@ -48,9 +48,11 @@ class Study:
         """Return control and treatment, and whether they are paired by seed.
 
         Where pairing was declared and three seeds or more are shared, only those runs are kept.
+        One score per run has no paired analysis: its floor is that of two separate arms.
         """
         control, treatment = self.side(against, measure), self.side(arm, measure)
-        if not paired or against == BASE:
+        per_task = control.per_task and treatment.per_task
+        if not paired or against == BASE or not per_task:
             return control, treatment, False
         shared = {r.seed for r in control.runs} & {r.seed for r in treatment.runs} - {None}
         if len(shared) < FEWEST_PAIRS:

@@ -12,6 +12,8 @@ import pytest
 from made_studies import Document, analysed, base, compared, scores, simulated, study
 
 from audit.analysis import Interval, NotMeasured
+from audit.analysis.design import Design
+from audit.views.analysis_json import analysis_json
 
 CONTROL_6 = [[0, 4, 1, 2, 0, 3], [1, 4, 0, 2, 0, 3], [0, 3, 1, 1, 1, 4]]
 TREATMENT_6 = [[3, 4, 1, 1, 4, 3], [4, 4, 0, 2, 3, 2], [4, 4, 1, 1, 3, 4]]
@@ -157,7 +159,8 @@ REFUSED: list[tuple[str, Document, str, str]] = [
         "copied outcomes among others",
         edited(GAIN, copied_outcomes),
         "identical-runs",
-        "runs 0 and 1 are one run: the same outcome on all 120 tasks on simulated (4 independent of 5)",
+        "runs 0 and 1 are one run: the same outcome on all 120 tasks on simulated "
+        "(4 independent of 5)",
     ),
     (
         "equal parameters",
@@ -438,6 +441,23 @@ def test_scores_on_another_scale_keep_their_units() -> None:
     assert low == pytest.approx(4 * plain.deciding.low, abs=1e-12)
 
 
+def test_graded_scores_are_planned_as_one_answer_per_task() -> None:
+    """Their lattice is no number of answers: a finer one would promise what more answers give."""
+    document = simulated(tasks=40, delta=0.3)
+    for entry in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+        evaluation = entry["evaluation"]
+        evaluation["scores"] = [c / 4 for c in evaluation.pop("correct")]
+        evaluation.pop("samples")
+    graded, counted = compared(document).design, compared(simulated(tasks=40, delta=0.3)).design
+    assert isinstance(graded, Design)
+    assert isinstance(counted, Design)
+    assert (graded.samples, counted.samples) == (1, 4)
+    assert graded.components.sampling_variance == 0
+    assert graded.components.seed_task_sd > counted.components.seed_task_sd
+    # Both see the same with the answers at hand.
+    assert graded.power(0.1) == pytest.approx(counted.power(0.1), abs=1e-9)
+
+
 def test_an_unbounded_metric_is_refused() -> None:
     document = scores([10.0, 12.0, 11.0], [20.0, 21.0, 22.0], 100)
     for entry in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
@@ -505,7 +525,7 @@ def test_odd_values_give_figures_or_reasons_and_no_error(
     change: Callable[[Document], object], seeds: int
 ) -> None:
     analysis = analysed(edited(simulated(seeds=seeds), change), "gain accuracy method over control")
-    assert json.loads(json.dumps(analysis.to_dict(), allow_nan=False))["comparisons"]
+    assert json.loads(json.dumps(analysis_json(analysis), allow_nan=False))["comparisons"]
 
 
 def test_whole_numbers_written_as_floats_are_the_same_counts() -> None:
