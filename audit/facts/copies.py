@@ -19,6 +19,7 @@ from audit.facts.likeness import (
     per_task,
     scales_of,
 )
+from audit.facts.training_health import gradient_of, loss_of
 from audit.pointer import join
 from audit.results import DEFAULT_METRIC, Evaluation, Results, Run
 from audit.run_names import run_of
@@ -290,7 +291,7 @@ def tells_runs_apart(log: Sequence[Mapping[str, Any]]) -> bool:
     """
     rewards: list[float] = []
     for step in log:
-        if any(u.get("gradient_l2_norm") or u.get("loss") for u in step.get("updates") or ()):
+        if any(loss_of(update) or gradient_of(update) for update in step.get("updates") or ()):
             return True
         if len(rewards) < _FEWEST_REWARDS or len(set(rewards)) < 2:
             rewards += step.get("rewards") or ()

@@ -78,7 +78,7 @@ def test_checkpoints_of_one_run_are_not_seeds() -> None:
     status, (slug,) = judged(document)
     assert (status, slug) == (1, "identical-runs")
     found = verify(from_document(document)).found
-    assert {f.pointer for f in found if f.rule == "SEED003"} == {
+    assert {f.pointer for f in found if f.rule == "SEED010"} == {
         "/seed_results/1",
         "/seed_results/2",
     }

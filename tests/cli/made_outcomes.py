@@ -125,7 +125,7 @@ def report(
         sha256=SHA256,
         found=findings,
         not_checked=(NotChecked("READ001", "non-finite", text or "reason", join("", text)),),
-        held=7,
+        passed=7,
         exit_status=exit_status,
         case=case(analysis, policy or Policy(source=text or "audit.toml")),
     )

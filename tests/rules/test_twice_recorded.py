@@ -29,10 +29,10 @@ from audit.rules import (
     flag_rules,
     identity_rules,
     leakage_rules,
-    task_rules,
     protocol_rules,
     provenance_rules,
     seed_rules,
+    task_rules,
 )
 
 FAMILIES = (
