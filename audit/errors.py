@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 
 class AuditError(Exception):
     """Something that stops a command, with the exit status it ends with.
@@ -46,9 +48,32 @@ class AuditError(Exception):
             where = f"{where} {self.pointer}".strip()
         return f"{where}: {self.message}" if where else self.message
 
+    @property
+    def lines(self) -> list[str]:
+        """What to print: one line per thing that is wrong."""
+        return [str(self)]
+
 
 class InputError(AuditError):
     """A file that cannot be read as what it should be: exit status 2."""
+
+
+class ConfigError(InputError):
+    """A configuration file with one fault or several: as text the first, as ``lines`` all."""
+
+    def __init__(self, faults: Sequence[InputError]) -> None:
+        first = faults[0]
+        super().__init__(first.message, path=first.path, line=first.line)
+        self.faults = tuple(faults)
+
+    def __str__(self) -> str:
+        more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
+        return super().__str__() + more
+
+    @property
+    def lines(self) -> list[str]:
+        """One line per fault."""
+        return [str(fault) for fault in self.faults]
 
 
 class NotResultsError(InputError):
@@ -57,6 +82,10 @@ class NotResultsError(InputError):
 
 class UsageError(AuditError):
     """A command line, policy or claim that cannot be carried out: exit status 2."""
+
+
+class RecordingError(AuditError, ValueError):
+    """What a training loop hands over to be recorded cannot be recorded: a bad call."""
 
 
 class ImportRefused(AuditError):  # noqa: N818 - named for what happened to it
@@ -73,9 +102,17 @@ class InsufficientData(ValueError):  # noqa: N818 - named for what is missing
     message : str
         What is missing, in words.
     reason : str
-        A slug that verdicts carry, e.g. ``"one-seed"`` or ``"no-denominator"``.
+        A slug that verdicts carry, e.g. ``"one-seed"`` or ``"few-tasks"``.
     """
 
     def __init__(self, message: str, reason: str = "insufficient-data") -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the known name that is nearest, to end a message with; empty for none."""
+    import difflib
+
+    near = difflib.get_close_matches(name[:100], list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -24,13 +24,15 @@ class Waiver:
     """A finding that a named person's policy lets stand, shown and never hidden.
 
     ``rule`` is an id or a slug, ``pointer`` a JSON Pointer or a prefix that ends in ``/*``,
-    ``expires`` an ISO date (the last day on which it holds).
+    ``expires`` an ISO date (the last day on which it holds), ``added`` the one on which it was
+    written, where that is said.
     """
 
     rule: str
     pointer: str
     reason: str
     expires: str
+    added: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import datetime
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from audit.config import Config, Fault, build, parse_config, read_config
 from audit.errors import UsageError
 from audit.finding import Waiver
+from audit.git import git
 
-_TARGETS = ("tasks", "benchmark")
-_FAIL_ON = ("error", "warning")
-_FAILED_RUNS = ("refuse", "allow")
+# The rules that speak on refused claims, by id and slug: no policy lets those by.
+CLAIM_RULES = {
+    "SEED001": "one-seed-claim",
+    "CLAIM001": "interval-reaches-zero",
+    "CLAIM002": "below-noise-floor",
+    "CLAIM003": "claim-not-carried",
+}
+# What a policy that nobody wrote calls itself.
+BUILT_IN = "built-in defaults"
+LONGEST_WAIVER = datetime.timedelta(days=365)
+
+_OWN_FILE, _SHARED_FILE = "audit.toml", "pyproject.toml"
+_SHARED_TABLE = ("tool", "audit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +36,15 @@ class Override:
 
     paths: tuple[str, ...]
     values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Guardrail:
+    """A metric in which no arm under test may lose more than ``margin``, in the metric's unit."""
+
+    metric: str
+    margin: float
+    benchmark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +61,26 @@ class Policy:
         Smallest difference of any interest, on the metric's scale.
     target : str
         ``tasks`` (claims speak of new tasks) or ``benchmark`` (of these tasks only).
-    fail_on : str
-        Severity from which the exit status is 1: ``error`` or ``warning``.
+    evidence : str
+        Least evidence that runs are trainings: ``A``, ``B`` or ``C``.
+    pairs : str
+        ``show`` the paired interval, or ``agree``: a gain needs it too.
     require : tuple of str
         Top-level blocks that must be present, e.g. ``base_evaluations``.
-    failed_runs : str
-        ``refuse`` an arm with failed or diverged runs, or ``allow`` it, marked ``seeds-lost``.
+    failed_runs, unplanned_looks, format_only, same_draws, base : str
+        ``refuse`` or ``allow``: an arm with failed or diverged runs; seeds added after a look
+        without a plan; a gain that is half parsing or more; runs sampled with one sampling seed; a
+        claim over the untrained model alone.
+    fail_on : str
+        Severity from which the exit status is 1: ``error`` or ``warning``.
     select, ignore : tuple of str
         Rule ids, slugs or families to run, or not to run; an empty ``select`` means all.
+    guardrails : tuple of Guardrail
+        Metrics that must not fall.
+    overrides : tuple of Override
+        Other values for some paths, see `for_path`.
+    waivers : tuple of Waiver
+        Findings that are let by until a day, 365 days at most after they were added.
     source : str
         Where the policy was read, for printing.
     """
@@ -56,14 +89,21 @@ class Policy:
     level: float = 0.95
     margin: float = 0.03
     target: str = "tasks"
-    fail_on: str = "error"
+    evidence: str = "C"
+    pairs: str = "show"
     require: tuple[str, ...] = ()
     failed_runs: str = "refuse"
+    unplanned_looks: str = "allow"
+    format_only: str = "refuse"
+    same_draws: str = "refuse"
+    base: str = "refuse"
+    fail_on: str = "error"
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    guardrails: tuple[Guardrail, ...] = ()
     overrides: tuple[Override, ...] = ()
     waivers: tuple[Waiver, ...] = ()
-    source: str = field(default="built-in defaults", compare=False)
+    source: str = field(default=BUILT_IN, compare=False)
 
     def for_path(self, path: str) -> Policy:
         """Return the policy for one file, with the overrides that match its path applied."""
@@ -85,8 +125,19 @@ def _slashed(path: str) -> str:
     return path.replace("\\", "/")
 
 
+def today() -> datetime.date:
+    """Return the date waivers are held against; ``SOURCE_DATE_EPOCH`` sets it for reproduction."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if epoch.isdigit():
+        return datetime.datetime.fromtimestamp(int(epoch), tz=datetime.UTC).date()
+    return datetime.datetime.now(tz=datetime.UTC).date()
+
+
 def find_policy(start: Path, explicit: str | None = None) -> Policy:
-    """Read the policy in force: ``explicit``, else the nearest ``audit.toml`` or pyproject table.
+    """Read the policy in force: ``explicit``, else the nearest file upwards that holds one.
+
+    In a folder ``audit.toml`` comes first; a ``pyproject.toml`` without a table ``[tool.audit]``
+    holds no policy, and the search goes on above it.
 
     Parameters
     ----------
@@ -97,110 +148,141 @@ def find_policy(start: Path, explicit: str | None = None) -> Policy:
 
     Raises
     ------
-    UsageError
+    InputError
         When a policy file cannot be read or holds a key or value that means nothing.
     """
     if explicit is not None:
         return read_policy(Path(explicit))
     start = start.resolve()
     for folder in (start, *start.parents):
-        if (folder / "audit.toml").is_file():
-            return read_policy(folder / "audit.toml")
-        if (folder / "pyproject.toml").is_file():
-            return read_policy(folder / "pyproject.toml")
+        for path in (folder / _OWN_FILE, folder / _SHARED_FILE):
+            policy = _policy(_config(path)) if path.is_file() else None
+            if policy is not None:
+                return policy
     return Policy()
 
 
 def read_policy(path: Path) -> Policy:
     """Read one policy file; a ``pyproject.toml`` without ``[tool.audit]`` gives the defaults."""
+    return _policy(_config(path)) or Policy()
+
+
+def at_revision(repo: Path, revision: str, path: str | None = None) -> Policy:
+    """Read the policy as it was at a git revision, whatever the working tree says now.
+
+    Parameters
+    ----------
+    repo : Path
+        Folder inside a work tree. The nearest policy is looked for from here up to the top of the
+        work tree at that revision, and above it, which no revision covers, in the file system.
+    revision : str
+        A commit, branch or tag.
+    path : str, optional
+        A policy file named by the user, relative to ``repo``.
+
+    Returns
+    -------
+    Policy
+        Its ``source`` names the file and the revision.
+
+    Raises
+    ------
+    UsageError
+        Outside a work tree, without git, or for a revision git does not know.
+    InputError
+        When the file is not there at that revision, or is no policy.
+    """
+    top = Path(os.fsdecode(git(repo, "rev-parse", "--show-toplevel")).rstrip("\r\n")).resolve()
+    wanted = ("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror or error}", path=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"not TOML: {error}", path=str(path)) from None
-    if path.name == "pyproject.toml":
-        table = table.get("tool", {}).get("audit", {})
-        if not table:
-            return Policy()
-    return _policy(table, str(path))
+        commit = git(repo, *wanted).decode().strip()
+    except UsageError:
+        raise UsageError(
+            f"git knows no commit {revision[:80]!r} here; fetch it first (in CI: fetch-depth: 0)"
+        ) from None
+    repo = repo.resolve()
+    if path is not None:
+        named = Path(os.path.normpath(repo / path))
+        config = _config_at(top, commit, revision, named) if named.is_relative_to(top) else None
+        if config is None:
+            raise UsageError(f"is not there at revision {revision}", path=path)
+        return _policy(config) or Policy()
+    for folder in (repo, *repo.parents):
+        for name in (_OWN_FILE, _SHARED_FILE):
+            config = _config_at(top, commit, revision, folder / name)
+            policy = None if config is None else _policy(config)
+            if policy is not None:
+                return policy
+        if folder == top:
+            break
+    return find_policy(top.parent)
 
 
-def _policy(table: Mapping[str, Any], path: str) -> Policy:
-    values = _values(table, path, {f.name for f in fields(Policy)} - {"source"})
-    overrides = []
-    for index, entry in enumerate(values.pop("overrides", ())):
-        where = f"overrides[{index}]"
-        if not isinstance(entry, dict) or not isinstance(entry.get("paths"), list):
-            raise UsageError(f"{where}: needs a list `paths` of patterns", path=path)
-        allowed = {f.name for f in fields(Policy)} - {"source", "overrides", "waivers"}
-        rest = {key: value for key, value in entry.items() if key != "paths"}
-        patterns = tuple(str(pattern) for pattern in entry["paths"])
-        overrides.append(Override(patterns, _values(rest, path, allowed, where + ".")))
-    waivers = tuple(
-        _waiver(entry, path, f"waivers[{index}]")
-        for index, entry in enumerate(values.pop("waivers", ()))
+def _config_at(top: Path, commit: str, revision: str, file: Path) -> Config | None:
+    name = file.relative_to(top).as_posix()
+    if not git(top, "ls-tree", "-z", "--full-tree", commit, "--", name):
+        return None
+    data = git(top, "cat-file", "blob", f"{commit}:{name}")
+    return parse_config(f"{name} at {revision}", data, "policy", _table(file))
+
+
+def _config(path: Path) -> Config:
+    return read_config(path, "policy", _table(path))
+
+
+def _table(path: Path) -> tuple[str, ...]:
+    return _SHARED_TABLE if path.name == _SHARED_FILE else ()
+
+
+def _policy(config: Config) -> Policy | None:
+    """Return the policy of a file, None for a ``pyproject.toml`` that has no table for it."""
+    if config.table and not config.has_table:
+        return None
+    content = config.content
+    waivers = tuple(build(Waiver, entry) for entry in content.get("waivers", ()))
+    config.refuse(
+        fault for index, one in enumerate(waivers) for fault in _faults(one, f"waivers[{index}]")
     )
-    return Policy(**values, overrides=tuple(overrides), waivers=waivers, source=path)
+    overrides = tuple(
+        Override(tuple(entry["paths"]), {k: v for k, v in _typed(entry).items() if k != "paths"})
+        for entry in content.get("overrides", ())
+    )
+    return build(
+        Policy,
+        {**content, **_typed(content)},
+        overrides=overrides,
+        waivers=waivers,
+        source=config.path,
+    )
 
 
-def _values(
-    table: Mapping[str, Any], path: str, allowed: set[str], prefix: str = ""
-) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for key, value in table.items():
-        if key not in allowed:
-            known = ", ".join(sorted(allowed))
-            raise UsageError(f"unknown key {prefix}{key}; known keys are {known}", path=path)
-        fault = _fault(key, value)
-        if fault:
-            raise UsageError(f"{prefix}{key} {fault}, not {value!r}", path=path)
-        values[key] = tuple(value) if isinstance(value, list) else value
+def _typed(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a table as a policy holds them."""
+    values = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
+    if "guardrails" in table:
+        values["guardrails"] = tuple(build(Guardrail, one) for one in table["guardrails"])
     return values
 
 
-def _fault(key: str, value: Any) -> str | None:
-    """Return what a policy value must be, if it is not that."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if key == "min_seeds" and not (type(value) is int and value >= 2):
-        return "must be a whole number of at least 2 (one seed is never enough)"
-    if key == "level" and not (is_number and 0.5 <= value < 1):
-        return "must be a number from 0.5 to below 1"
-    if key == "margin" and not (is_number and value > 0):
-        return "must be a number above 0"
-    for name, choices in (
-        ("target", _TARGETS),
-        ("fail_on", _FAIL_ON),
-        ("failed_runs", _FAILED_RUNS),
+def _faults(waiver: Waiver, where: str) -> Iterator[Fault]:
+    if waiver.rule in CLAIM_RULES or waiver.rule in CLAIM_RULES.values():
+        yield f"{where}.rule", f"{waiver.rule} refuses a claim, which cannot be waived"
+    days = {}
+    for key in ("added", "expires"):
+        written = getattr(waiver, key)
+        try:
+            days[key] = today() if written is None else datetime.date.fromisoformat(written)
+        except ValueError:
+            yield f"{where}.{key}", f"no such day: {written}"
+            return
+    if days["added"] > today():
+        yield f"{where}.added", f"{waiver.added} is still to come"
+    latest = days["added"] + LONGEST_WAIVER
+    if not days["added"] <= days["expires"] <= latest and (
+        waiver.added or days["expires"] > latest
     ):
-        if key == name and value not in choices:
-            return f"must be one of {', '.join(choices)}"
-    if key in ("require", "select", "ignore") and not (
-        isinstance(value, list) and all(isinstance(item, str) for item in value)
-    ):
-        return "must be a list of strings"
-    if key in ("overrides", "waivers") and not isinstance(value, list):
-        return "must be an array of tables"
-    return None
-
-
-def _waiver(entry: Any, path: str, where: str) -> Waiver:
-    keys = ("rule", "pointer", "reason", "expires")
-    if not isinstance(entry, dict) or set(entry) - set(keys):
-        raise UsageError(f"{where}: a waiver has the keys {', '.join(keys)}", path=path)
-    values = {}
-    for key in keys:
-        value = entry.get(key)
-        if isinstance(value, datetime.date):
-            value = value.isoformat()
-        if not isinstance(value, str) or (not value.strip() and key != "pointer"):
-            raise UsageError(f"{where}: {key} is missing", path=path)
-        values[key] = value
-    try:
-        datetime.date.fromisoformat(values["expires"])
-    except ValueError:
-        raise UsageError(
-            f"{where}: expires must be a date like 2027-01-31, not {values['expires']!r}",
-            path=path,
-        ) from None
-    return Waiver(**values)
+        since = "the day it was added" if waiver.added else "today"
+        yield (
+            f"{where}.expires",
+            f"expected a day up to {latest}, 365 days after {since}, found {waiver.expires}",
+        )

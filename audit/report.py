@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from audit.finding import Finding, NotChecked, Severity, Waiver
 from audit.pointer import locate, natural_key
-from audit.policy import Policy
+from audit.policy import CLAIM_RULES, Policy, today
 from audit.reading import Source
 from audit.results import Results
 from audit.rules import CATALOGUE, Case, CheckResult, Failed, Passed, Rule, Unchecked
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
 # More findings of one rule than a person reads; the rest are counted in a last one.
 MOST_PER_RULE = 100
-
-# The rules that speak on refused claims.
-CLAIM_RULES = ("SEED001", "CLAIM001", "CLAIM002", "CLAIM003")
 
 # The id of the finding that stands for a check that raised.
 BUG = "BUG001"
@@ -302,14 +298,6 @@ def _bug(error: Exception) -> Finding:
         why="This is a bug in audit, not in the file; the gate fails closed.",
         fix="Please report it with the file, if you may share it.",
     )
-
-
-def today() -> datetime.date:
-    """Return the date waivers are held against; ``SOURCE_DATE_EPOCH`` sets it for reproduction."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if epoch.isdigit():
-        return datetime.datetime.fromtimestamp(int(epoch), tz=datetime.UTC).date()
-    return datetime.datetime.now(tz=datetime.UTC).date()
 
 
 def _waived(findings: list[Finding], waivers: tuple[Waiver, ...]) -> list[Finding]:

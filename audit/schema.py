@@ -1,10 +1,10 @@
-"""The contract of a results file: where a document breaks it, and which keys it does not name.
+"""The contracts of files: where a document breaks its schema, and which keys that does not name.
 
-The schema itself is ``schemas/results.v2.schema.json``. ``jsonschema_rs`` judges every value;
-this module only decides where to look and says in words what was found. A fault is looked for from
-the root down, into what is not valid alone, so that a file with a million faults costs no more
-memory than one with a hundred (asked for all errors at once, the library keeps the instance with
-each of them).
+The schemas lie in ``schemas/``; that of a results file is meant where none is named.
+``jsonschema_rs`` judges every value; this module only decides where to look and says in words what
+was found. A fault is looked for from the root down, into what is not valid alone, so that a file
+with a million faults costs no more memory than one with a hundred (asked for all errors at once,
+the library keeps the instance with each of them).
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from functools import cache, cached_property
 from itertools import chain, islice
 from typing import Any
 
+from audit.errors import did_you_mean
 from audit.pointer import from_parts, join, natural_key
 from audit.resources import resource
 
 MOST_FAULTS = 200
 _LONGEST_VALUE = 60
 _SLICE = 1024
-_BELOW = frozenset({"properties", "items", "additionalProperties"})
+RESULTS = "results.v2"  # the name of its schema
+_BELOW = frozenset({"properties", "items", "additionalProperties", "propertyNames", "oneOf"})
 _ANNOTATIONS = frozenset({"$schema", "$id", "$comment", "$defs", "title", "description"}) | {
     "default",
     "examples",
@@ -48,7 +50,9 @@ class SchemaFault:
     actual: str
 
 
-def schema_faults(document: Any, limit: int = MOST_FAULTS) -> list[SchemaFault]:
+def schema_faults(
+    document: Any, limit: int = MOST_FAULTS, schema: str = RESULTS
+) -> list[SchemaFault]:
     """Return where a document breaks the schema, in the order of the pointers, then keywords.
 
     Parameters
@@ -58,6 +62,8 @@ def schema_faults(document: Any, limit: int = MOST_FAULTS) -> list[SchemaFault]:
     limit : int
         Most faults that are listed: the first in document order. Where there are more, a last
         fault at the root with the keyword ``limit`` says so.
+    schema : str
+        Name of the schema, e.g. ``"policy"``.
 
     Returns
     -------
@@ -65,7 +71,7 @@ def schema_faults(document: Any, limit: int = MOST_FAULTS) -> list[SchemaFault]:
         Empty where the document keeps the contract.
     """
     try:
-        faults = list(islice(_faults(_root(), document, ""), limit + 1))
+        faults = list(islice(_faults(_schema(schema).root, document, ""), limit + 1))
     except (ValueError, TypeError, RecursionError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         message = f"the document cannot be judged: {_shortened(reason)}"
@@ -92,7 +98,7 @@ def unknown_keys(document: Any, limit: int = MOST_FAULTS) -> list[str]:
         Most pointers returned.
     """
     found: dict[tuple[int, str], str] = {}
-    _note_unknown(_root(), document, [], found, limit)
+    _note_unknown(_schema(RESULTS).root, document, [], found, limit)
     return list(found.values())
 
 
@@ -109,28 +115,58 @@ def keeps_to_named_keys(document: Any) -> bool:
 
 
 @cache
-def results_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a results file; treat it as read-only."""
-    text = resource("schemas/results.v2.schema.json").read_text(encoding="utf-8")
+def published_schema(name: str) -> dict[str, Any]:
+    """Return one JSON Schema of ``schemas/``, e.g. ``"policy"``; treat it as read-only."""
+    text = resource(f"schemas/{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
 
-class _Node:
-    """One place of the schema: its own keywords, and what stands below it."""
+def results_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a results file; treat it as read-only."""
+    return published_schema(RESULTS)
 
-    def __init__(self, fragment: dict[str, Any]) -> None:
+
+class _Schema:
+    """One schema: its root, and a node for each definition, made when first asked for."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.definitions: dict[str, Any] = document.get("$defs", {})
+        self._named: dict[str, _Node] = {}
+        self.root = _Node(document, self)
+
+    def node(self, fragment: dict[str, Any]) -> _Node:
+        """Return the node of a fragment; beside a ``$ref`` our schemas have annotations only."""
+        reference = fragment.get("$ref")
+        if not reference:
+            return _Node(fragment, self)
+        name = reference.rpartition("/")[2]
+        if name not in self._named:
+            self._named[name] = _Node(self.definitions[name], self)
+        return self._named[name]
+
+
+@cache
+def _schema(name: str) -> _Schema:
+    return _Schema(published_schema(name))
+
+
+class _Node:
+    """One place of a schema: its own keywords, and what stands below it."""
+
+    def __init__(self, fragment: dict[str, Any], schema: _Schema) -> None:
         self.fragment = fragment
+        self.schema = schema
 
     @cached_property
     def whole(self) -> Any:
         """Validator of a value and all below it."""
-        return _validator({**self.fragment, "$defs": results_schema()["$defs"]})
+        return _validator({**self.fragment, "$defs": self.schema.definitions})
 
     @cached_property
     def entries(self) -> Any:
         """Validator of the entries of a list, whatever its length."""
-        return _validator({"items": self.fragment["items"], "$defs": results_schema()["$defs"]})
+        return _validator({"items": self.fragment["items"], "$defs": self.schema.definitions})
 
     @cached_property
     def own(self) -> tuple[tuple[str, Any], ...]:
@@ -141,18 +177,45 @@ class _Node:
     @cached_property
     def members(self) -> dict[str, _Node]:
         """Nodes of the keys the schema names."""
-        return {key: _node(below) for key, below in self.fragment.get("properties", {}).items()}
+        below = self.fragment.get("properties", {})
+        return {key: self.schema.node(fragment) for key, fragment in below.items()}
 
     @cached_property
     def others(self) -> _Node | None:
         """Node of all further keys, where the schema says what they hold."""
         below = self.fragment.get("additionalProperties")
-        return _node(below) if isinstance(below, dict) else None
+        return self.schema.node(below) if isinstance(below, dict) else None
 
     @cached_property
     def items(self) -> _Node | None:
         """Node of the entries of a list."""
-        return _node(self.fragment["items"]) if "items" in self.fragment else None
+        return self.schema.node(self.fragment["items"]) if "items" in self.fragment else None
+
+    @cached_property
+    def names(self) -> _Node | None:
+        """Node of the names that keys may have."""
+        names = self.fragment.get("propertyNames")
+        return self.schema.node(names) if names else None
+
+    @cached_property
+    def kinds(self) -> tuple[str, dict[str, _Node]]:
+        """The key by whose constant the branches of ``oneOf`` are told apart, and each branch."""
+        key, branches = "", {}
+        for node in map(self.schema.node, self.fragment.get("oneOf", ())):
+            key = next(k for k, below in node.members.items() if "const" in below.fragment)
+            branches[node.members[key].fragment["const"]] = node
+        return key, branches
+
+    def kind(self, value: Any) -> _Node | None:
+        """Return the branch that a value belongs to, else one that asks for the key to say so."""
+        key, branches = self.kinds
+        if not branches:
+            return None
+        named = value.get(key) if isinstance(value, dict) else None
+        if isinstance(named, str) and named in branches:
+            return branches[named]
+        choice = {"required": [key], "properties": {key: {"enum": list(branches)}}}
+        return self.schema.node({"type": "object", **choice})
 
     @cached_property
     def names_its_keys(self) -> bool:
@@ -199,9 +262,10 @@ def with_whole_numbers(document: dict[str, Any]) -> dict[str, Any]:
     JSON Schema calls both an integer, and writers that pass numbers through floats give the first.
     The document itself is returned where it has none; else what changed is copied.
     """
-    if not _any_whole_floats(_root(), [document]):
+    root = _schema(RESULTS).root
+    if not _any_whole_floats(root, [document]):
         return document
-    copied: dict[str, Any] = _whole_numbers(_root(), document)
+    copied: dict[str, Any] = _whole_numbers(root, document)
     return copied
 
 
@@ -222,7 +286,7 @@ def _closed_schema() -> Any:
 
 def _closed(fragment: dict[str, Any]) -> dict[str, Any]:
     closed = dict(fragment)
-    if _Node(fragment).names_its_keys:
+    if "properties" in fragment and "additionalProperties" not in fragment:
         closed["additionalProperties"] = False
     if "properties" in fragment:
         closed["properties"] = {k: _closed(below) for k, below in fragment["properties"].items()}
@@ -232,30 +296,32 @@ def _closed(fragment: dict[str, Any]) -> dict[str, Any]:
     return closed
 
 
-@cache
-def _root() -> _Node:
-    return _Node(results_schema())
-
-
-@cache
-def _definition(name: str) -> _Node:
-    return _Node(results_schema()["$defs"][name])
-
-
-def _node(fragment: dict[str, Any]) -> _Node:
-    """Return the node of a fragment; beside a ``$ref`` our schema has annotations only."""
-    reference = fragment.get("$ref")
-    return _definition(reference.rpartition("/")[2]) if reference else _Node(fragment)
-
-
 def _faults(node: _Node, value: Any, here: str) -> Iterator[SchemaFault]:
     if node.whole.is_valid(value):
         return
     for keyword, validator in node.own:
         if not validator.is_valid(value):
             yield from _described(keyword, node.fragment, value, here)
+    if isinstance(value, dict):
+        yield from _key_faults(node, value, here)
+    branch = node.kind(value)
+    if branch is not None:
+        yield from _faults(branch, value, here)
     for token, member, below in _suspects(node, value):
         yield from _faults(below, member, join(here, token))
+
+
+def _key_faults(node: _Node, value: dict[str, Any], here: str) -> Iterator[SchemaFault]:
+    """Yield the keys that a closed block does not know, and those of a form they may not have."""
+    if node.fragment.get("additionalProperties") is False:
+        known = list(node.members)
+        for key in [key for key in value if key not in node.members]:
+            message = f"unknown key{did_you_mean(key, known)}"
+            expected = _one_of([_shown(name) for name in known])
+            yield SchemaFault(join(here, key), "additionalProperties", message, expected, key)
+    if node.names is not None:
+        for key in value:
+            yield from _faults(node.names, key, join(here, key))
 
 
 def _suspects(node: _Node, value: Any) -> Iterator[tuple[str | int, Any, _Node]]:
@@ -356,9 +422,11 @@ def _in_words(keyword: str, wanted: Any, fragment: dict[str, Any], value: Any) -
         case "anyOf":
             choices = _one_of([choice["title"] for choice in wanted])
             return choices, f"one of these is due: {choices}"
+        case "uniqueItems":
+            return "no entry twice", f"{shown} with an entry twice"
         case "minItems" | "maxItems":
-            expected = f"{_BOUNDS[keyword]} {wanted} entries"
-            return expected, f"{shown} where {expected} are due"
+            expected = f"{_BOUNDS[keyword]} {wanted} {'entry' if wanted == 1 else 'entries'}"
+            return expected, f"{shown} where {expected} {'is' if wanted == 1 else 'are'} due"
         case "minLength":
             expected = f"{_BOUNDS[keyword]} {_counted(wanted, 'character')}"
             return expected, f"{shown} where {expected} is due"

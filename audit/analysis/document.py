@@ -236,8 +236,8 @@ def _missing(comparison: Comparison) -> dict[str, Any] | None:
             {
                 "missing": numbers.missing,
                 "delta": numbers.delta,
-                "word": numbers.outcome(comparison.settings).word,
-                "detail": numbers.outcome(comparison.settings).detail,
+                "word": numbers.decision(comparison.settings).word,
+                "detail": numbers.decision(comparison.settings).detail,
             }
             for numbers in comparison.numbers
         ],
@@ -248,7 +248,7 @@ def _without_errors(comparison: Comparison) -> dict[str, Any] | None:
     numbers = comparison.without_errors
     if numbers is None:
         return None
-    found = numbers.outcome(comparison.settings)
+    found = numbers.decision(comparison.settings)
     return {"delta": numbers.delta, "word": found.word, "detail": found.detail}
 
 

@@ -157,7 +157,9 @@ def _one_seed_interval(results: Results, comparison: Comparison) -> Interval | N
     level, span = comparison.settings.level, comparison.measure.span or 1.0
     if aligned is None:
         return _printed_interval(results, comparison)
-    table = aligned.complete().by_cluster()
+    table = aligned.complete()
+    if not table.tasks:
+        return None
     try:
         seen = one_seed_interval(
             table.control.counts,

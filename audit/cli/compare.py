@@ -15,10 +15,10 @@ from audit.claims import BASE
 from audit.cli.examples import add_examples
 from audit.cli.figures import between, bracketed, p_text, plain, signed
 from audit.cli.formats.json_text import json_text
-from audit.cli.safe import inert, visible
 from audit.cli.verify import publish
 from audit.errors import InsufficientData, UsageError
 from audit.results import Results, load
+from audit.safetext import inert, visible
 
 if TYPE_CHECKING:
     from audit.stats import Replication

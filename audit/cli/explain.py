@@ -8,10 +8,10 @@ import textwrap
 from collections.abc import Iterator
 
 from audit.cli.examples import add_examples
-from audit.cli.safe import shortened
 from audit.errors import UsageError
 from audit.reasons import FAMILIES, REASONS, RETIRED, Reason, find_reason, in_family
 from audit.rules import CATALOGUE, Rule, find_rule
+from audit.safetext import shortened
 
 _WIDTH = 88
 

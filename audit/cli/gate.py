@@ -15,7 +15,6 @@ from audit.cli.fleet.row import ORDERS, Row, in_order
 from audit.cli.fleet.workers import each, with_bar
 from audit.cli.formats import FORMATS, Style, render
 from audit.cli.outcomes import FileOutcome, Outcomes, collect
-from audit.cli.safe import visible
 from audit.cli.verify import (
     add_output_options,
     add_policy_options,
@@ -26,6 +25,7 @@ from audit.cli.verify import (
 )
 from audit.errors import UsageError
 from audit.policy import Policy
+from audit.safetext import visible
 
 PAGE = "html"
 _FORMATS = (*FORMATS, PAGE)

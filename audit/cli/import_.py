@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from audit.cli import import_folder
-from audit.cli.safe import visible
 from audit.errors import InputError, UsageError
 from audit.importers import IMPORTERS, fitting, importer
 from audit.importers.columns import ROLES
@@ -21,6 +20,7 @@ from audit.importers.foreign import Foreign, Table, read_foreign
 from audit.importers.sniff import other_kind
 from audit.importers.study import Layout, Placed, assemble
 from audit.results import load
+from audit.safetext import visible
 from audit.writing import write_whole
 
 # The format of our own files, for --to.

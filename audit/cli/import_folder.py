@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from audit.cli.safe import visible
 from audit.errors import AuditError, InputError, UsageError
 from audit.importers import IMPORTERS
 from audit.importers.folder.bringing_in import Brought, bring_in
@@ -20,6 +19,7 @@ from audit.importers.folder.claiming_files import claim
 from audit.importers.folder.said import Said
 from audit.importers.folder.walking import walk
 from audit.importers.readers import READERS
+from audit.safetext import visible
 from audit.writing import write_whole
 
 WORDS = ("study", "run")

@@ -13,9 +13,9 @@ from importlib import import_module
 from typing import NoReturn
 
 from audit.cli.examples import EXIT_STATUS
-from audit.cli.safe import inert, shortened, visible
 from audit.cli.versions import VersionAction
 from audit.errors import AuditError
+from audit.safetext import inert, shortened, visible
 
 # name -> (module with configure(parser) and main(options) -> int, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -90,7 +90,8 @@ def _perform(options: argparse.Namespace) -> int:
     try:
         return int(import_module(COMMANDS[options.command][0]).main(options))
     except AuditError as error:
-        print(inert(f"audit: {visible(str(error))}"), file=sys.stderr)
+        for line in error.lines:
+            print(inert(f"audit: {visible(line)}"), file=sys.stderr)
         return error.exit_status
     except MemoryError:
         print("audit: not enough memory for this input", file=sys.stderr)

@@ -14,9 +14,9 @@ from audit.cli.figures import plain, signed
 from audit.cli.formats.groups import count
 from audit.cli.formats.json_text import json_text
 from audit.cli.layout import markdown_table, text_table
-from audit.cli.safe import inert, visible
 from audit.cli.verify import publish
 from audit.errors import InputError, UsageError
+from audit.safetext import inert, visible
 
 if TYPE_CHECKING:
     from audit.stats import Components

@@ -102,7 +102,7 @@ def check_cell(cell: Cell, studies: int) -> CellResult:
     for _ in range(studies):
         document = simulate(cell, random).document()
         (comparison,) = analyse(from_document(document)).comparisons
-        called += comparison.outcome is not None and comparison.outcome.word != "flat"
+        called += comparison.decision is not None and comparison.decision.word != "flat"
     return CellResult(cell, studies, called)
 
 

@@ -154,7 +154,7 @@ def missing_text(comparison: Comparison) -> str:
         return ""
     first = aligned.missing[0]
     ways = [
-        f"{numbers.missing}: {numbers.outcome(comparison.settings).word} {signed(numbers.delta)}"
+        f"{numbers.missing}: {numbers.decision(comparison.settings).word} {signed(numbers.delta)}"
         for numbers in comparison.numbers
     ]
     number = f"{count(len(aligned.missing), 'outcome')} ({aligned.missing_share:.1%})"
@@ -167,7 +167,7 @@ def errored_text(comparison: Comparison) -> str:
     numbers = comparison.without_errors
     if numbers is None:
         return ""
-    word = numbers.outcome(comparison.settings).word
+    word = numbers.decision(comparison.settings).word
     return f"counted as wrong above; left out: {word} {signed(numbers.delta)}"
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from audit.cli.examples import add_examples
 from audit.cli.formats import FORMATS, Style, render
 from audit.cli.outcomes import Outcomes, collect, read_file
-from audit.cli.safe import inert, visible
 from audit.errors import UsageError
-from audit.policy import Policy, find_policy
-from audit.report import Report, today, verify
+from audit.policy import Policy, find_policy, today
+from audit.report import Report, verify
 from audit.results import Results
+from audit.safetext import inert, visible
 
 if TYPE_CHECKING:
     from audit.claims import Claim

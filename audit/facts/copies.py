@@ -7,6 +7,7 @@ parameters, training logs, then outcomes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from audit.facts.likeness import (
     per_task,
     scales_of,
 )
-from audit.facts.training_health import gradient_of, loss_of
+from audit.facts.memo import once
 from audit.pointer import join
 from audit.results import DEFAULT_METRIC, Evaluation, Results, Run
 from audit.run_names import run_of
@@ -36,6 +37,7 @@ ACCURACY: Scales = {DEFAULT_METRIC: (0.0, 1.0)}
 _FEWEST_DRAWS = 30
 # A log of rewards alone tells two trainings apart from so many rewards on.
 _FEWEST_REWARDS = 30
+_LOSS_OR_NORM = re.compile(r"(?:loss|grad(?:ient)?(?:_l2)?_norm)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class SamePair:
     pointers: tuple[str, ...]
 
 
+@once
 def copies_in(results: Results) -> dict[str, tuple[SamePair, ...]]:
     """Return the pairs of every arm, by the pointer of the arm; places are in ``arm.runs``."""
     arms, scales = results.arms, scales_of(results)
@@ -164,6 +167,14 @@ def has_evidence(run: Run) -> bool:
     )
 
 
+def components(count: int, pairs: Iterable[SamePair]) -> list[int]:
+    """Return for each of ``count`` runs the first run that is the same training."""
+    groups = _Groups(count)
+    for pair in pairs:
+        groups.join(pair)
+    return [groups.root(place) for place in range(count)]
+
+
 class _Groups:
     """Runs that are known to be one, as a union-find forest, and the pairs that joined them."""
 
@@ -176,15 +187,15 @@ class _Groups:
         return tuple(sorted(self._pairs, key=lambda pair: (pair.second, pair.first)))
 
     def joined(self, first: int, second: int) -> bool:
-        return self._root(first) == self._root(second)
+        return self.root(first) == self.root(second)
 
     def join(self, pair: SamePair) -> None:
-        one, other = self._root(pair.first), self._root(pair.second)
+        one, other = self.root(pair.first), self.root(pair.second)
         if one != other:
             self._parents[max(one, other)] = min(one, other)
             self._pairs.append(pair)
 
-    def _root(self, place: int) -> int:
+    def root(self, place: int) -> int:
         while self._parents[place] != place:
             self._parents[place] = self._parents[self._parents[place]]
             place = self._parents[place]
@@ -287,15 +298,23 @@ def _recorded(run: Run) -> bool:
 def tells_runs_apart(log: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a training log holds figures that two trainings would not share by chance.
 
-    That is a loss or a gradient norm other than 0, or many rewards that are not all the same.
+    That is a loss or a gradient norm other than 0, also one that a tracker logged under a name of
+    its own, or many rewards that are not all the same.
     """
     rewards: list[float] = []
     for step in log:
-        if any(loss_of(update) or gradient_of(update) for update in step.get("updates") or ()):
+        if any(_tells(update) for update in step.get("updates") or ()):
             return True
         if len(rewards) < _FEWEST_REWARDS or len(set(rewards)) < 2:
             rewards += step.get("rewards") or ()
     return len(rewards) >= _FEWEST_REWARDS and len(set(rewards)) > 1
+
+
+def _tells(update: Mapping[str, Any]) -> bool:
+    if update.get("gradient_l2_norm") or update.get("loss"):
+        return True
+    metrics = update.get("metrics") or {}
+    return any(value and _LOSS_OR_NORM.search(name) for name, value in metrics.items())
 
 
 def _by_equal_outcomes(runs: Sequence[Run]) -> Iterable[SamePair]:

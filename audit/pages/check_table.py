@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from audit import numerals
 from audit.analysis import Analysis
 from audit.facts.clip_activity import clip_activity
 from audit.facts.curves import reward_values
@@ -21,7 +22,7 @@ from audit.facts.starts import starts
 from audit.facts.tokens import GENERATED, spent
 from audit.facts.training_logs import read_logs
 from audit.finding import Severity
-from audit.pages import numbers, readings
+from audit.pages import readings
 from audit.pages.deltas import floor_of
 from audit.report import Report
 from audit.results import Results
@@ -103,14 +104,14 @@ def _holdout(subject: Subject) -> Row:
     block = subject.results.block("holdout")
     if block.get("dropped") is None:
         return "/holdout", f"{NOT_CHECKED}: no train rows were compared with the holdout"
-    of = f" of {numbers.count(block['train_rows'])}" if block.get("train_rows") else ""
+    of = f" of {numerals.count(block['train_rows'])}" if block.get("train_rows") else ""
     against = (
-        f" against {numbers.count(block['holdout_rows'])} held out"
+        f" against {numerals.count(block['holdout_rows'])} held out"
         if block.get("holdout_rows")
         else ""
     )
     words = f", {block['ngram']}-grams" if block.get("ngram") else ""
-    return "/holdout", f"{numbers.count(block['dropped'])}{of} train rows dropped{against}{words}"
+    return "/holdout", f"{numerals.count(block['dropped'])}{of} train rows dropped{against}{words}"
 
 
 def _reward(subject: Subject) -> Row:
@@ -120,7 +121,7 @@ def _reward(subject: Subject) -> Row:
         return source, f"{NOT_CHECKED}: no rewards were logged"
     if values <= {0.0, 1.0}:
         return source, "every logged reward is 0 or 1"
-    shown = f"{numbers.fraction(min(values), 3)} to {numbers.fraction(max(values), 3)}"
+    shown = f"{numerals.fraction(min(values), 3)} to {numerals.fraction(max(values), 3)}"
     return source, f"{len(values)} distinct rewards logged, {shown}"
 
 
@@ -143,9 +144,9 @@ def _length(subject: Subject) -> Row:
         ("characters", "mean_response_chars", characters_per_response, characters_before(results)),
     ):
         after = [(arm.name, mean(arm)) for arm in (*results.controls, top)]
-        known = [f"{name} {numbers.count(round(n))}" for name, n in after if n is not None]
+        known = [f"{name} {numerals.count(round(n))}" for name, n in after if n is not None]
         if known:
-            start = "" if before is None else f"untrained {numbers.count(round(before))} → "
+            start = "" if before is None else f"untrained {numerals.count(round(before))} → "
             source = f"/seed_results/*/method_metrics/{key}"
             return source, f"mean {unit} per answer: {start}{', '.join(known)}"
     source = "/seed_results/*/method_metrics/generated_tokens"
@@ -165,7 +166,7 @@ def _clip(subject: Subject) -> Row:
     first = found[0]
     text = (
         f"{'; '.join(parts)} {first.unit} that could have shown it "
-        f"({numbers.count(sum(a.total for a in found))} in all)"
+        f"({numerals.count(sum(a.total for a in found))} in all)"
     )
     if first.arm == subject.results.method and first.could and not first.fired:
         text += f". The mechanism never acted: {first.arm} could not have been tested"
@@ -178,7 +179,7 @@ def _zero_groups(subject: Subject) -> Row:
     source = "/seed_results/*/sampling"
     counts = [(log.arm.name, groups_of_arm(log)) for log in read_logs(subject.results)]
     known = [
-        f"{name} {count.without} of {count.drawn} ({numbers.percent(count.share)})"
+        f"{name} {count.without} of {count.drawn} ({numerals.percent(count.share)})"
         for name, count in counts
         if count is not None
     ]
@@ -216,9 +217,9 @@ def _compute(subject: Subject) -> Row:
     totals = [(name, sum(tokens)) for name, tokens in counts if tokens is not None]
     if len(totals) < 2:
         return source, f"{NOT_CHECKED}: tokens generated in training are not recorded"
-    shown = ", ".join(f"{name} {numbers.count(total)}" for name, total in totals)
+    shown = ", ".join(f"{name} {numerals.count(total)}" for name, total in totals)
     most, least = max(t for _, t in totals), min(t for _, t in totals)
-    apart = f" ({numbers.percent(most / least - 1)} apart)" if least else ""
+    apart = f" ({numerals.percent(most / least - 1)} apart)" if least else ""
     return source, f"tokens generated in training: {shown}{apart}"
 
 
@@ -242,7 +243,7 @@ def _integrity(subject: Subject) -> Row:
     report = subject.report
     errors, warnings = report.count(Severity.ERROR), report.count(Severity.WARNING)
     return "audit verify", (
-        f"{numbers.count(report.passed)} checks passed, "
+        f"{numerals.count(report.passed)} checks passed, "
         f"{_number(errors, 'error')}, {_number(warnings, 'warning')}"
     )
 
@@ -261,7 +262,7 @@ def _not_checked(subject: Subject) -> Row:
 
 
 def _number(value: int, noun: str) -> str:
-    return f"{numbers.count(value)} {noun}" + ("" if value == 1 else "s")
+    return f"{numerals.count(value)} {noun}" + ("" if value == 1 else "s")
 
 
 # What sums up the others stands below a study's own rows.

@@ -10,18 +10,7 @@ from jinja2 import nodes
 from audit.errors import UsageError
 from audit.pages.environment import PageEnvironment, one_line_errors, prose_environment
 from audit.pages.inline import Prose, named, parse, verbatim
-from audit.pages.recipe import (
-    COMMANDS,
-    KEYS,
-    LISTS,
-    NAMES,
-    PLAIN,
-    TABLE,
-    TABLES,
-    TEXT,
-    Passage,
-    Recipe,
-)
+from audit.pages.recipe import COMMANDS, NAMES, PLAIN, Passage, Recipe, recipe_keys
 
 # Prose may compute and choose; loops, macros and other templates belong in a template.
 _REFUSED = (nodes.For, nodes.Macro, nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
@@ -43,8 +32,11 @@ def computed(recipe: Recipe, variables: Mapping[str, Any]) -> dict[str, Any]:
     """
     environment = prose_environment()
     texts = {p.key: _computed(p, recipe, environment, variables) for p in recipe.passages()}
-    kinds = {key: kind for key, (kind, _, _) in KEYS.items() if key != PLAIN}
-    return {key: _filled(recipe.content.get(key), key, kind, texts) for key, kind in kinds.items()}
+    return {
+        key: _filled(recipe.content.get(key), key, schema, texts)
+        for key, schema in recipe_keys().items()
+        if key != PLAIN
+    }
 
 
 def _computed(
@@ -67,22 +59,17 @@ def _computed(
         ) from None
 
 
-def _filled(value: Any, key: str, kind: str, texts: Mapping[str, Prose]) -> Any:
-    if kind == TEXT:
-        return texts.get(key, Prose(()))
-    if kind == TABLE:
-        return _table(value or {}, key, texts)
-    if kind == TABLES:
-        return [_table(entry, f"{key}[{n}]", texts) for n, entry in enumerate(value or [])]
-    return [texts[f"{key}[{index}]"] for index in range(len(value or []))]
-
-
-def _table(value: Mapping[str, Any], key: str, texts: Mapping[str, Prose]) -> dict[str, Any]:
-    """Return a table with every key its kind of table may have."""
-    names = KEYS[key.partition("[")[0]][1] or tuple(value)
-    return {
-        name: [texts[f"{key}.{name}[{n}]"] for n in range(len(value.get(name) or ()))]
-        if (key, name) in LISTS
-        else texts.get(f"{key}.{name}", Prose(()))
-        for name in names
-    }
+def _filled(value: Any, key: str, schema: Mapping[str, Any], texts: Mapping[str, Prose]) -> Any:
+    """Return a value of the prose with every key that its schema names."""
+    match schema["type"]:
+        case "object":
+            return {
+                name: _filled((value or {}).get(name), f"{key}.{name}", below, texts)
+                for name, below in schema["properties"].items()
+            }
+        case "array":
+            return [
+                _filled(entry, f"{key}[{index}]", schema["items"], texts)
+                for index, entry in enumerate(value or ())
+            ]
+    return texts.get(key, Prose(()))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from audit import numerals
 from audit.analysis import Comparison, Floor, Interval, NotMeasured
-from audit.pages import numbers
 
 _KINDS = {
     "tasks": "for new tasks like these, training variance included",
@@ -57,8 +57,8 @@ def meaning(comparison: Comparison) -> str:
         return " ".join(part for part in (f"{line}." if line else "", why) if part)
     settings = comparison.settings
     values = {
-        "target": numbers.fraction(settings.target_effect, 3),
-        "margin": numbers.fraction(settings.margin, 3),
+        "target": numerals.fraction(settings.target_effect, 3),
+        "margin": numerals.fraction(settings.margin, 3),
     }
     sentences = [_word(comparison)]
     sentences += [_QUALIFIERS[q].format(**values) for q in verdict.qualifiers if q in _QUALIFIERS]
@@ -70,8 +70,8 @@ def _word(comparison: Comparison) -> str:
     if verdict.word in ("gain", "loss"):
         return "The interval excludes zero."
     if verdict.detail == "equivalent":
-        margin = numbers.fraction(comparison.settings.margin, 3)
-        level = numbers.percent(comparison.settings.equivalence_level)
+        margin = numerals.fraction(comparison.settings.margin, 3)
+        level = numerals.percent(comparison.settings.equivalence_level)
         return f"The whole {level} interval lies within {margin} of zero."
     return "The interval reaches zero: neither a difference nor the absence of one is shown."
 
@@ -83,15 +83,15 @@ def sees(comparison: Comparison) -> str:
         return f"not measured: {design.reason}"
     span = comparison.measure.span or 1.0
     if design.smallest_effect is not None:
-        return f"{numbers.signed(design.smallest_effect * span)} at 80% power"
+        return f"{numerals.signed(design.smallest_effect * span)} at 80% power"
     at_estimate = design.smallest_effect_at_estimate
     if at_estimate is None:
         return "no effect on this scale at 80% power"
     return (
         "no effect on this scale at 80% power with the training sd at its upper limit "
-        f"({numbers.fraction(max(design.spread_limits) * span, 3)}); "
-        f"{numbers.signed(at_estimate * span)} were it as estimated "
-        f"({numbers.fraction(design.spread.sd * span, 3)})"
+        f"({numerals.fraction(max(design.spread_limits) * span, 3)}); "
+        f"{numerals.signed(at_estimate * span)} were it as estimated "
+        f"({numerals.fraction(design.spread.sd * span, 3)})"
     )
 
 
@@ -100,21 +100,21 @@ def floor(found: Floor | NotMeasured) -> str:
     if isinstance(found, NotMeasured):
         return f"not checked: {found.reason}"
     noise = found.noise
-    runs = numbers.spelled(noise.runs)
+    runs = numerals.spelled(noise.runs)
     if noise.value is None:
         return _no_floor(found, runs)
-    parts = [f"run_std {numbers.fraction(noise.run_std, 4)} over {runs} evaluations of the base"]
+    parts = [f"run_std {numerals.fraction(noise.run_std, 4)} over {runs} evaluations of the base"]
     if noise.printed is not None:
         parts.append(
-            f"a floor of {numbers.fraction(noise.printed * found.span, 3)} by 1.96·√2·run_std"
+            f"a floor of {numerals.fraction(noise.printed * found.span, 3)} by 1.96·√2·run_std"
         )
     if noise.t_form is not None:
         parts.append(
-            f"{numbers.fraction(noise.t_form * found.span, 3)} with Student's quantile, which "
+            f"{numerals.fraction(noise.t_form * found.span, 3)} with Student's quantile, which "
             f"{runs} values call for"
         )
     if noise.method == "shrink4":
-        parts.append(f"{numbers.fraction(found.value, 3)} with the variation by task pooled in")
+        parts.append(f"{numerals.fraction(found.value, 3)} with the variation by task pooled in")
     return "; ".join(parts) + ". It tells of evaluating again, not of training again."
 
 
@@ -123,10 +123,10 @@ def _no_floor(found: Floor, runs: str) -> str:
     reason = {
         "deterministic-eval": f"{runs} identical evaluations of the base: they show that the "
         "evaluation repeats itself and carry no information about its noise. A spread of "
-        f"{numbers.fraction(noise.run_std, 1)} is no floor",
+        f"{numerals.fraction(noise.run_std, 1)} is no floor",
         "no-variation-seen": f"no variation in {runs} evaluations of the base, which is no floor",
     }.get(noise.reason or "", f"{runs} evaluation of the base, two are the least")
     if noise.bernoulli_bound is None:
         return f"unknown: {reason}."
-    bound = numbers.fraction(noise.bernoulli_bound * found.span, 2)
+    bound = numerals.fraction(noise.bernoulli_bound * found.span, 2)
     return f"unknown: {reason}. From the rate and the number of answers alone it is below {bound}."

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
+from audit import numerals
 from audit.analysis import Lottery, OneSeedStudy, Tally
 from audit.facts.clip_activity import ClipActivity
-from audit.pages import markdown, numbers
+from audit.pages import markdown
 from audit.pages.arms import Arm, RunScore, SeedRow
 from audit.pages.check_table import CheckRow
 from audit.pages.deltas import Claim, Delta
 from audit.pages.environment import KEPT_FILTERS
-from audit.pages.recipe import KEYS
+from audit.pages.recipe import recipe_keys
 from audit.pages.render import shipped_templates
 from audit.pages.rounds import Replication, Round
 from audit.pages.variables import Finding, Noise, Variables, Verified
@@ -79,7 +81,7 @@ def _lines() -> Iterator[str]:
                 yield from _entry(name, inspect.getdoc(member) or "")
         yield ""
     yield "FILTERS FOR NUMBERS (None is written as a dash)"
-    yield from _functions(numbers.FILTERS)
+    yield from _functions(numerals.FILTERS)
     yield ""
     yield "FILTERS FOR TEXT (in Markdown; in HTML the same names do the same)"
     texts = (markdown.text, markdown.cell, markdown.code, markdown.link, markdown.block)
@@ -89,9 +91,17 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "PROSE (recipe.toml)"
     yield "  Its strings may use **bold**, *italics*, `code`, [links](https://...) and expressions."
-    for key, (kind, inner, what) in KEYS.items():
-        keys = f" with {', '.join(inner)}" if inner else ""
-        yield from _entry(key, f"{kind}{keys}: {what}")
+    for key, schema in recipe_keys().items():
+        yield from _entry(key, f"{_kind(schema)}: {schema['description']}")
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """Say what a key of the prose holds."""
+    inner = schema.get("items", schema)
+    several = "a list of %ss" if inner is not schema else "a %s"
+    named = ", ".join(inner.get("properties", ()))
+    kind = {"string": "string", "object": "table"}[inner["type"]]
+    return several % kind + (f" with {named}" if named else "")
 
 
 def _summary(record: type) -> str:

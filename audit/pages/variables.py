@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from audit import numerals
 from audit.analysis import Analysis, Floor, NotMeasured, analyse
 from audit.facts.clip_activity import ClipActivity, clip_activity
 from audit.facts.pins import versions
 from audit.finding import Severity
-from audit.pages import numbers, rounds
+from audit.pages import rounds
 from audit.pages.arms import Arm, SeedRow, arms, seed_rows
 from audit.pages.check_table import CheckRow, checks
 from audit.pages.deltas import Claim, Delta, claims, deltas, floor_of
@@ -347,7 +348,7 @@ def notices(variables: Variables) -> list[str]:
     errors = sum(f.severity == Severity.ERROR.label for f in variables.findings)
     if errors:
         found.append(
-            f"audit verify finds {numbers.count(errors)} error{'s' * (errors > 1)} in this file; "
+            f"audit verify finds {numerals.count(errors)} error{'s' * (errors > 1)} in this file; "
             "see Checks."
         )
     return found

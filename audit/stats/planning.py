@@ -1,14 +1,20 @@
-"""Power of the verdict's own rule, and the seeds, tasks or effect that reach a wanted power."""
+"""Power of the verdict's own rule, and the seeds, tasks or effect that reach a wanted power.
+
+All figures are on a scale of [0, 1]: divide effects and standard deviations by the width of the
+metric's scale first (`Components.on_unit_scale`), and multiply effects found by it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from math import ceil
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from scipy.special import chdtri, ndtr, stdtrit
+from numpy.polynomial import chebyshev
+from scipy.special import chdtri, ndtr, ndtri, stdtrit
 
 from audit.errors import InsufficientData
 from audit.stats.delta import equal_variance_df
@@ -20,7 +26,13 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
+# A level, or the level at which a study with that many seeds per arm will be judged.
+Level: TypeAlias = float | Callable[[int], float]
+
+# Fewer seeds per arm carry no claim.
+FEWEST_SEEDS = 3
 _QUANTILES = 60
+_TERMS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ def power(
     Parameters
     ----------
     effect : float
-        True difference, score units.
+        True difference.
     components : Components
     seeds : int, or tuple of two
         Training runs of each arm, at least 2.
@@ -104,19 +116,164 @@ def seeds_needed(
     tasks: int,
     samples: int,
     target_power: float = 0.8,
-    level: float = 0.95,
+    level: Level = 0.95,
+    least: int = FEWEST_SEEDS,
     limit: int = 1000,
 ) -> int | None:
-    """Return the fewest seeds an arm, from 2, that see ``effect`` with that power.
+    """Return the fewest seeds per arm, from ``least``, that see ``effect`` with that power.
 
-    None where ``limit`` seeds do not. Other parameters are those of `power`.
+    None where ``limit`` seeds do not. ``level`` may be a function of the seeds per arm: the level
+    at which a look of a plan, or a later look without one, will be judged. Other parameters are
+    those of `power`.
     """
 
     def reached(seeds: int) -> bool:
-        design = _design(components, (seeds, seeds), tasks, samples, level)
+        design = _design(components, (seeds, seeds), tasks, samples, _level_at(level, seeds))
         return _power(effect, design) >= target_power
 
-    return _smallest(reached, 2, limit)
+    return _smallest(reached, least, limit)
+
+
+def gain_probability(
+    effect: float,
+    *,
+    components: Components,
+    seeds: int | tuple[int, int],
+    tasks: int,
+    samples: int,
+    level: float = 0.95,
+) -> float:
+    """Return the probability that the random-task interval lies above 0.
+
+    Parameters are those of `power`, which counts an interval below 0 as well.
+    """
+    design = _design(components, _pair(seeds), tasks, samples, level)
+    if design.se == 0:
+        return float(effect > 0)
+    return float(ndtr((effect - design.half_widths) / design.se).mean())
+
+
+def standard_error(
+    *, components: Components, seeds: int | tuple[int, int], tasks: int, samples: int
+) -> float:
+    """Return the true standard error of the difference; parameters are those of `power`."""
+    return _standard_error(components, _pair(seeds), tasks, samples)
+
+
+def equivalence_power(
+    margin: float,
+    *,
+    effect: float = 0.0,
+    components: Components,
+    seeds: int | tuple[int, int],
+    tasks: int,
+    samples: int,
+    level: float = 0.95,
+) -> float:
+    """Return the probability that two one-sided tests show the arms to be within a margin.
+
+    Parameters
+    ----------
+    margin : float
+        Largest difference that counts as none, above 0.
+    effect : float
+        True difference.
+    level : float
+        One minus the error rate of each one-sided test; the interval within the margin is the
+        one at 2 level - 1.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Mean of max(0, Phi((m - d - h) / se) - Phi((-m - d + h) / se)) over the half-widths h of
+    `power`, whose other parameters these are. Schuirmann 1987.
+    """
+    design = _design(components, _pair(seeds), tasks, samples, 2 * level - 1)
+    return _equivalence(margin, effect, design)
+
+
+def equivalence_seeds_needed(
+    margin: float,
+    *,
+    effect: float = 0.0,
+    components: Components,
+    tasks: int,
+    samples: int,
+    target_power: float = 0.8,
+    level: Level = 0.95,
+    least: int = FEWEST_SEEDS,
+    limit: int = 1000,
+) -> int | None:
+    """Return the fewest seeds per arm that show equivalence with that power.
+
+    None where ``limit`` seeds do not. Parameters are those of `equivalence_power` and
+    `seeds_needed`.
+    """
+
+    def reached(seeds: int) -> bool:
+        narrow = 2 * _level_at(level, seeds) - 1
+        design = _design(components, (seeds, seeds), tasks, samples, narrow)
+        return _equivalence(margin, effect, design) >= target_power
+
+    return _smallest(reached, least, limit)
+
+
+def tasks_at_least(
+    effect: float, *, task_effect_sd: float, target_power: float = 0.8, level: float = 0.95
+) -> int | None:
+    """Return the tasks without which no number of seeds sees ``effect`` with that power.
+
+    Notes
+    -----
+    With ever more seeds the standard error tends to tau = task_effect_sd / sqrt(T), and an effect
+    below (Phi^-1(0.5 + level / 2) + Phi^-1(power)) tau, 2.802 tau, stays unseen. None where the
+    effect is 0.
+    """
+    if effect == 0:
+        return None
+    reach = float(ndtri(0.5 + check_level(level) / 2) + ndtri(target_power))
+    return max(2, _ceiling((reach * task_effect_sd / effect) ** 2))
+
+
+def equivalence_tasks_at_least(
+    margin: float,
+    *,
+    effect: float = 0.0,
+    task_effect_sd: float,
+    target_power: float = 0.8,
+    level: float = 0.95,
+) -> int | None:
+    """Return the tasks without which no number of seeds shows equivalence with that power.
+
+    Notes
+    -----
+    The limit of `equivalence_power` at a standard error of tau = task_effect_sd / sqrt(T): for an
+    effect of 0 a margin below (Phi^-1(level) + Phi^-1((1 + power) / 2)) tau, 2.926 tau, is never
+    shown; for larger ones margin - |effect| below (Phi^-1(level) + Phi^-1(power)) tau, 2.487 tau.
+    Also at least 3 / margin tasks: a class of 3 of T tasks may be missed entirely. None where the
+    effect is not inside the margin.
+    """
+    if abs(effect) >= margin:
+        return None
+    z = float(ndtri(check_level(level)))
+    least = max(2, _ceiling(3 / margin))
+    if task_effect_sd == 0:
+        return least
+
+    def shown(tau: float) -> float:
+        h = z * tau
+        return max(
+            0.0, float(ndtr((margin - effect - h) / tau) - ndtr((h - margin - effect) / tau))
+        )
+
+    low, high = 0.0, margin
+    while high - low > 1e-12 * margin:
+        middle = (low + high) / 2
+        low, high = (middle, high) if shown(middle) >= target_power else (low, middle)
+    return max(least, _ceiling((task_effect_sd / high) ** 2))
 
 
 def tasks_needed(
@@ -168,7 +325,7 @@ def _pair(seeds: int | tuple[int, int]) -> tuple[int, int]:
     pair = seeds if isinstance(seeds, tuple) else (seeds, seeds)
     if min(pair) < 2:
         raise InsufficientData(
-            f"power needs at least 2 seeds an arm, got {min(pair)}", reason="one-seed"
+            f"power needs at least 2 seeds per arm, got {min(pair)}", reason="one-seed"
         )
     return pair
 
@@ -186,6 +343,15 @@ def _smallest(reached: Callable[[int], bool], start: int, limit: int) -> int | N
     return tried
 
 
+def _level_at(level: Level, seeds: int) -> float:
+    return level(seeds) if callable(level) else level
+
+
+def _ceiling(value: float) -> int:
+    """Round up, but not for a last digit's sake."""
+    return ceil(value * (1 - 1e-12))
+
+
 def _power(effect: float, design: _Design) -> float:
     if design.se == 0:
         return float(effect != 0)
@@ -194,11 +360,42 @@ def _power(effect: float, design: _Design) -> float:
     return float((above + below).mean())
 
 
-@lru_cache(maxsize=128)
+def _equivalence(margin: float, effect: float, design: _Design) -> float:
+    if not margin > 0:
+        raise ValueError(f"margin must be above 0, got {margin}")
+    if design.se == 0:
+        return float(abs(effect) < margin)
+    h = design.half_widths
+    inside = ndtr((margin - effect - h) / design.se) - ndtr((h - margin - effect) / design.se)
+    return float(np.maximum(inside, 0).mean())
+
+
+@lru_cache(maxsize=512)
 def _design(
     components: Components, seeds: tuple[int, int], tasks: int, samples: int, level: float
 ) -> _Design:
     check_level(level)
+    se = _standard_error(components, seeds, tasks, samples)
+    noise = _noise(components, tasks, samples)
+    x = components.task_effect_sd**2 / tasks
+    v_a = components.seed_sd_control**2 + noise
+    v_b = components.seed_sd_treatment**2 + noise
+    if v_a + v_b == 0:
+        return _Design(np.array([_known(seeds, tasks, x, level)]), se)
+    u_a = np.maximum(v_a * _chi2_means(seeds[0]), noise)[:, None] / seeds[0]
+    u_b = np.maximum(v_b * _chi2_means(seeds[1]), noise)[None, :] / seeds[1]
+    half = _half_widths(u_a, u_b, x, seeds, tasks, level)
+    return _Design(half.ravel(), se)
+
+
+def _noise(components: Components, tasks: int, samples: int) -> float:
+    """Variance of one run's mean that is not the seed's alone: seed x task and sampling."""
+    return (components.seed_task_sd**2 + components.sampling_variance / samples) / tasks
+
+
+def _standard_error(
+    components: Components, seeds: tuple[int, int], tasks: int, samples: int
+) -> float:
     if tasks < 2 or samples < 1:
         raise ValueError(f"a design needs 2 tasks and 1 sample, got {tasks} and {samples}")
     parts = (
@@ -210,17 +407,11 @@ def _design(
     )
     if not all(np.isfinite(parts)) or min(parts) < 0:
         raise ValueError(f"components must be finite and not negative, got {parts}")
-    noise = (components.seed_task_sd**2 + components.sampling_variance / samples) / tasks
-    x = components.task_effect_sd**2 / tasks
+    noise = _noise(components, tasks, samples)
     v_a = components.seed_sd_control**2 + noise
     v_b = components.seed_sd_treatment**2 + noise
-    se = float(np.sqrt(v_a / seeds[0] + v_b / seeds[1] + x))
-    if v_a + v_b == 0:
-        return _Design(np.array([_known(seeds, tasks, x, level)]), se)
-    u_a = np.maximum(v_a * _chi2_means(seeds[0]), noise)[:, None] / seeds[0]
-    u_b = np.maximum(v_b * _chi2_means(seeds[1]), noise)[None, :] / seeds[1]
-    half = _half_widths(u_a, u_b, x, seeds, tasks, level)
-    return _Design(half.ravel(), se)
+    x = components.task_effect_sd**2 / tasks
+    return float(np.sqrt(v_a / seeds[0] + v_b / seeds[1] + x))
 
 
 def _known(seeds: tuple[int, int], tasks: int, x: float, level: float) -> float:
@@ -228,6 +419,7 @@ def _known(seeds: tuple[int, int], tasks: int, x: float, level: float) -> float:
     return float(stdtrit(max(sum(seeds) - 2, tasks - 1), 0.5 + level / 2) * np.sqrt(x))
 
 
+@lru_cache(maxsize=256)
 def _chi2_means(seeds: int) -> Any:
     """Mid-quantiles of chi-square / df with seeds - 1 degrees of freedom."""
     upper = 1 - (np.arange(_QUANTILES) + 0.5) / _QUANTILES
@@ -245,7 +437,26 @@ def _half_widths(
     df_fixed = np.minimum(u**2 / spread, df_eq)
     limit = max(sum(seeds) - 2, tasks - 1)
     df_raw = np.minimum(np.minimum(total**2 / spread, df_eq * (total / u) ** 2), limit)
-    quantile = 0.5 + level / 2
-    fixed = stdtrit(df_fixed, quantile) * np.sqrt(u)
-    widest: FloatArray = np.maximum(fixed, stdtrit(df_raw, quantile) * np.sqrt(total))
+    fixed = _t_quantiles(df_fixed, level) * np.sqrt(u)
+    widest: FloatArray = np.maximum(fixed, _t_quantiles(df_raw, level) * np.sqrt(total))
     return widest
+
+
+def _t_quantiles(df: FloatArray, level: float) -> FloatArray:
+    """Two-sided quantiles of Student's t for a grid of degrees of freedom.
+
+    The logarithm of the quantile is smooth in 1 / df, so 40 exact values carry a grid of
+    thousands: Chebyshev's interpolation, off by less than 1e-12, takes a tenth of the time.
+    """
+    inverse = 1 / df
+    low, high = float(inverse.min()), float(inverse.max())
+    quantile = 0.5 + level / 2
+    if low == high:
+        return np.full_like(df, stdtrit(float(df.flat[0]), quantile))
+    centre, half = (low + high) / 2, (high - low) / 2
+
+    def exact(place: Any) -> Any:
+        return np.asarray(np.log(stdtrit(1 / (centre + half * place), quantile)))
+
+    terms = chebyshev.chebinterpolate(exact, _TERMS)
+    return np.asarray(np.exp(chebyshev.chebval((inverse - centre) / half, terms)))

@@ -19,6 +19,13 @@ def normal_quantile(level: float) -> float:
     return float(ndtri(0.5 + check_level(level) / 2))
 
 
+def normal_tail(statistic: float) -> float:
+    """Return P(Z >= statistic) of a standard normal variable."""
+    from scipy.special import ndtr
+
+    return float(ndtr(-statistic))
+
+
 def t_quantile(df: float, level: float) -> float:
     """Return the two-sided quantile of Student's t."""
     from scipy.special import stdtrit
@@ -31,6 +38,13 @@ def t_two_sided_p(statistic: float, df: float) -> float:
     from scipy.special import stdtr
 
     return min(1.0, 2 * float(stdtr(df, -abs(statistic))))
+
+
+def t_upper_tail(statistic: float, df: float) -> float:
+    """Return P(t >= statistic)."""
+    from scipy.special import stdtr
+
+    return float(stdtr(df, -statistic))
 
 
 def chi2_quantile(df: float, probability: float) -> float:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from audit.config import build, located
 from audit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -85,18 +86,15 @@ def task_of(settings: TaskSettings, path: str) -> Task:
     Raises
     ------
     InputError
-        For settings the task does not know, or cannot work with.
+        For settings the task cannot work with.
     """
-    from audit.training.study_file import read_record
     from audit.training.tasks.addition import Addition
     from audit.training.tasks.gsm8k import Gsm8k
     from audit.training.tasks.jsonl import JsonlSettings
 
     kind = {"addition": Addition, "gsm8k": Gsm8k, "jsonl": JsonlSettings}[settings.name]
     with task_errors(path):
-        task: Task = read_record(kind, dict(settings.settings), "task", path).beside(
-            Path(path).parent
-        )
+        task: Task = build(kind, settings.settings).beside(Path(path).parent)
     return task
 
 
@@ -108,7 +106,8 @@ def task_errors(path: str) -> Iterator[None]:
     except UsageError as error:
         if error.path is not None:  # about a file, not a setting
             raise
-        raise InputError(f"task.{error.message}", path=path) from error
+        key, _, message = error.message.partition(": ")
+        raise located(path, f"task.{key}", message) from error
 
 
 def changed_fields(study: Study) -> list[str]:

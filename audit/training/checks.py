@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from audit.claims import BASE
-from audit.errors import InputError, UsageError
-from audit.pointer import parts
-from audit.schema import schema_faults, unknown_keys
+from audit.config import faults_in_words, key_name, located, pointer_key
+from audit.errors import InputError, UsageError, did_you_mean
+from audit.schema import RESULTS, unknown_keys
 from audit.training.arms import trust_region
-from audit.training.study_file import did_you_mean
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
@@ -36,18 +35,18 @@ def check_arms(study: Study, path: str) -> None:
         Naming the file and the arm.
     """
     if len(study.arms) < 2:
-        raise InputError("arms: a study compares at least two arms", path=path)
+        raise located(path, "arms", "a study compares at least two arms")
     for arm in study.arms:
         try:
             region = trust_region(arm)
         except UsageError as error:
-            raise InputError(f"arms.{arm.name}: {error.message}", path=path) from error
+            raise located(path, key_name("arms", arm.name), error.message) from error
         if region.per_token and arm.training.importance_sampling_level == "sequence":
-            raise InputError(
-                f"{place(study, arm)}.importance_sampling_level: 'sequence' has one ratio a "
-                f"response, the {region.geometry}/{region.topology} region of {arm.name} one bound "
-                "a token",
-                path=path,
+            raise located(
+                path,
+                f"{place(study, arm)}.importance_sampling_level",
+                f"'sequence' has one ratio per response, the {region.geometry}/{region.topology} "
+                f"region of {arm.name} one bound per token",
             )
 
 
@@ -71,25 +70,25 @@ def check_statements(study: Study, path: str) -> None:
         "limitations": list(study.limitations),
         "change": {"summary": study.change.summary} if study.change else {},
     }
-    for fault in schema_faults(document, limit=1):
-        raise InputError(f"{_key(fault.pointer)}: {fault.message}", path=path)
+    for key, message in faults_in_words(document, RESULTS):
+        raise located(path, key, message)
     for pointer in unknown_keys({**document, "verified": {}}):
-        raise InputError(f"{_key(pointer)}: unknown key", path=path)
+        raise located(path, pointer_key(pointer, document), "unknown key")
     ids = [claim["id"] for claim in study.claims if "id" in claim]
     for index, name in enumerate(ids):
         if name in ids[:index]:
-            raise InputError(f"claims: two have the id {name!r}", path=path)
+            raise located(path, f"claims[{index}].id", f"{name!r} is the id of another claim too")
     arms = [*(arm.name for arm in study.arms), "method", BASE]
     needed = ("direction",) if len(study.arms) == 2 else ("direction", "against")
     for index, claim in enumerate(study.claims):
         for key in needed:
             if key not in claim:
-                raise InputError(f"claims[{index}].{key}: missing", path=path)
+                raise located(path, f"claims[{index}].{key}", "missing")
         for key in ("arm", "against"):
             if claim.get(key, BASE) not in arms:
                 known = ", ".join(arms)
-                raise InputError(
-                    f"claims[{index}].{key}: no arm {claim[key]!r}; there are {known}", path=path
+                raise located(
+                    path, f"claims[{index}].{key}", f"no arm {claim[key]!r}; there are {known}"
                 )
 
 
@@ -111,7 +110,7 @@ def check_claims(bench: Bench, path: str) -> None:
         return
     for index, claim in enumerate(analyse(from_document(_rehearsal(bench))).claims):
         if claim.slug in _FOREVER:
-            raise InputError(f"claims[{index}]: {claim.reason}", path=path)
+            raise located(path, f"claims[{index}]", claim.reason)
 
 
 def _rehearsal(bench: Bench) -> dict[str, Any]:
@@ -145,12 +144,6 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     }
 
 
-def _key(pointer: str) -> str:
-    """Write a JSON Pointer as a study file's keys are written: ``claims[0].direction``."""
-    first, *rest = parts(pointer)
-    return first + "".join(f"[{p}]" if p.isdecimal() else f".{p}" for p in rest)
-
-
 def check_data(study: Study, partition: Partition, path: str) -> None:
     """Refuse data of which no round, or no evaluation, can be made.
 
@@ -164,19 +157,21 @@ def check_data(study: Study, partition: Partition, path: str) -> None:
     for arm in study.arms:
         if len(partition.train) < arm.training.prompts_per_round:
             # TRL draws whole rounds only, and would end such a run without one update.
-            raise InputError(
-                f"{place(study, arm)}.prompts_per_round: {arm.training.prompts_per_round} is more "
-                f"than the {len(partition.train)} training prompts",
-                path=path,
+            raise located(
+                path,
+                f"{place(study, arm)}.prompts_per_round",
+                f"{arm.training.prompts_per_round} is more than the {len(partition.train)} "
+                "training prompts",
             )
         batches = len(partition.train) // arm.training.prompts_per_round
         together = arm.training.batches_per_step
         if batches % together and batches < arm.training.rounds:
-            raise InputError(
-                f"{place(study, arm)}.accumulation: an update takes in {together} rounds, and the "
-                f"{batches} that the training prompts suffice for do not divide into such updates; "
-                "the last one before the prompts come round again would be cut short",
-                path=path,
+            raise located(
+                path,
+                f"{place(study, arm)}.accumulation",
+                f"an update takes in {together} rounds, and the {batches} that the training "
+                "prompts suffice for do not divide into such updates; the last one before the "
+                "prompts come round again would be cut short",
             )
 
 
@@ -192,10 +187,11 @@ def check_machine(study: Study, world_size: int, path: str) -> None:
         training, where = arm.training, place(study, arm)
         responses = training.prompts_per_round * training.group_size
         if responses % (world_size * training.steps_per_generation):
-            raise InputError(
-                f"{where}.prompts_per_round: {responses} responses a round do not divide over "
-                f"{world_size} processes x steps_per_generation {training.steps_per_generation}",
-                path=path,
+            raise located(
+                path,
+                f"{where}.prompts_per_round",
+                f"{responses} responses a round do not divide over {world_size} processes x "
+                f"steps_per_generation {training.steps_per_generation}",
             )
         if training.use_vllm:
             _check_vllm(training, where, path)
@@ -203,7 +199,7 @@ def check_machine(study: Study, world_size: int, path: str) -> None:
 
 def place(study: Study, arm: Arm) -> str:
     """Return the table of the study file that an arm's training was read from."""
-    return "training" if arm.training == study.training else f"arms.{arm.name}.training"
+    return "training" if arm.training == study.training else key_name("arms", arm.name, "training")
 
 
 def _check_vllm(training: Training, where: str, path: str) -> None:
@@ -219,6 +215,6 @@ def _check_vllm(training: Training, where: str, path: str) -> None:
     for name in training.vllm:
         if name not in known:
             hint = did_you_mean(name, sorted(known))
-            raise InputError(f"{where}.vllm.{name}: TRL has no option vllm_{name}{hint}", path=path)
+            raise located(path, f"{where}.vllm.{name}", f"TRL has no option vllm_{name}{hint}")
     if find_spec("vllm") is None:
-        raise InputError(f"{where}.use_vllm: vLLM is not installed: pip install vllm", path=path)
+        raise located(path, f"{where}.use_vllm", "vLLM is not installed: pip install vllm")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import AuditError, UsageError
+from audit.failure import described
 from audit.training.arms import protocol, trust_region
 from audit.training.evaluation import Condition, NothingScored, Outcome, evaluate
-from audit.training.failure import described
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, hide_loading_bars, silent
 from audit.training.study_file import Arm, Study

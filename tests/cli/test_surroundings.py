@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from audit.policy import today
 
 ROOT = Path(__file__).resolve().parents[2]
 MINIMAL = ROOT / "tests" / "data" / "results" / "minimal.json"
@@ -50,9 +53,8 @@ def test_a_full_disk_is_one_line_and_status_2() -> None:
 
 
 def test_a_waiver_that_meets_no_finding_is_told(tmp_path: Path) -> None:
-    waiver = (
-        '[[waivers]]\nrule = "unpinned"\npointer = "{}"\nreason = "r"\nexpires = "2999-01-01"\n'
-    )
+    last = today() + datetime.timedelta(days=300)
+    waiver = f'[[waivers]]\nrule = "unpinned"\npointer = "{{}}"\nreason = "r"\nexpires = "{last}"\n'
     policy = tmp_path / "audit.toml"
     policy.write_text(waiver.format("/nowhere"), encoding="utf-8")
     unused = command("-m", "audit", "verify", str(MINIMAL), "--policy", str(policy))
@@ -61,4 +63,4 @@ def test_a_waiver_that_meets_no_finding_is_told(tmp_path: Path) -> None:
     policy.write_text(waiver.format(""), encoding="utf-8")
     used = command("-m", "audit", "verify", str(MINIMAL), "--policy", str(policy))
     assert used.stderr == ""
-    assert "waived until 2999-01-01: r" in used.stdout
+    assert f"waived until {last}: r" in used.stdout

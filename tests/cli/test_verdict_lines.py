@@ -8,7 +8,7 @@ from audit.analysis import Interval, analyse
 from audit.claims import Claim
 from audit.cli.figures import ends
 from audit.cli.verdicts import judged_by, left_out, verdict_lines
-from audit.pages import numbers
+from audit import numerals as numbers
 from audit.results import from_document
 from audit.simulation import Cell, simulate
 

@@ -32,7 +32,7 @@ def found(folder: Path, name: str, data: bytes) -> Found:
         ("test/accuracy", None, "accuracy"),
         ("eval_reward", None, "reward"),
         ("eval/eval_aime24_pass1", "aime24", "reward"),
-        ("test/env/all/correct", "env/all", "accuracy"),
+        ("test/env/all/correct", None, "accuracy"),
     ],
 )
 def test_the_name_of_a_figure_says_benchmark_and_metric(

@@ -11,7 +11,7 @@ from audit.pages import markdown
 from audit.pages.environment import prose_environment
 from audit.pages.literals import literals
 from audit.pages.prose import computed
-from audit.pages.recipe import KEYS, PLAIN, Recipe, read_recipe, recipe_beside
+from audit.pages.recipe import PLAIN, Recipe, read_recipe, recipe_beside, recipe_keys
 
 
 def recipe(folder: Path, text: str) -> Recipe:
@@ -23,16 +23,19 @@ def recipe(folder: Path, text: str) -> Recipe:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("titel = 'x'", "unknown key 'titel'; there are title, "),
-        ("title = 3", "title must be a string"),
-        ("learned = 'x'", "learned must be a list of strings"),
-        ("learned = [1]", "learned must be a list of strings"),
-        ("paper = 'x'", "paper must be a table"),
-        ("paper.doi = 'x'", "unknown key paper.doi; there are title, "),
-        ("paper.title = 3", "paper.title must be a string"),
-        ("run.commands = 'x'", "run.commands must be a list of strings"),
-        ("[references]\ntext = 'x'", "references must be a list of tables"),
-        ("title = 'x", "is not TOML"),
+        ("titel = 'x'", ":1: titel: unknown key; did you mean 'title'?"),
+        ("title = 3", "title: expected a string, found 3"),
+        ("learned = 'x'", "learned: expected a list, found"),
+        ("learned = [1]", "learned[0]: expected a string, found 1"),
+        ("paper = 'x'", "paper: expected a table, found"),
+        (
+            "paper.doi = 'x'",
+            "paper.doi: unknown key; known here are title, authors, id, date or url",
+        ),
+        ("paper.title = 3", "paper.title: expected a string"),
+        ("run.commands = 'x'", "run.commands: expected a list"),
+        ("[references]\ntext = 'x'", ":1: references: expected a list, found a table with 1 key"),
+        ("title = 'x", "recipe.toml: not TOML: Expected"),
     ],
 )
 def test_a_file_that_means_nothing_is_refused(tmp_path: Path, text: str, part: str) -> None:
@@ -44,13 +47,13 @@ def test_a_file_that_means_nothing_is_refused(tmp_path: Path, text: str, part: s
 
 def test_bytes_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
     (tmp_path / "recipe.toml").write_bytes(b"title = '\xff'")
-    with pytest.raises(InputError, match="is not UTF-8"):
+    with pytest.raises(InputError, match="not TOML: not UTF-8"):
         read_recipe(tmp_path / "recipe.toml")
 
 
 def test_a_study_without_prose_has_every_key_empty(tmp_path: Path) -> None:
     prose = computed(recipe_beside(str(tmp_path / "results.json")), {})
-    assert set(prose) == set(KEYS) - {PLAIN}
+    assert set(prose) == set(recipe_keys()) - {PLAIN}
     assert not any(prose[key] for key in ("title", "learned", "checks", "claim"))
     assert not prose["paper"]["title"]
     assert prose["run"] == {"commands": [], "notes": []}

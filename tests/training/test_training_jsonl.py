@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from audit.config import faults_in_words
 from audit.errors import AuditError, InputError, UsageError
 from audit.training.arms import task_errors, task_of
 from audit.training.ledger import Ledger
@@ -375,17 +376,35 @@ def test_holdout_ids_are_texts_or_numbers_that_differ(
 
 
 @pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"benchmark": " "}, ("task.benchmark", 'expected text like "my-math", found " "')),
+        (
+            {"model": ""},
+            ("task.model", 'expected text like "Qwen/Qwen2.5-0.5B-Instruct", found ""'),
+        ),
+        ({"ngram": 0}, ("task.ngram", "expected 1 or more, found 0")),
+        ({"train_prompts": -1}, ("task.train_prompts", "expected 0 or more, found -1")),
+        ({"holdout_tasks": "all"}, ("task.holdout_tasks", 'expected a whole number, found "all"')),
+        (
+            {"dtype": "float8"},
+            ("task.dtype", 'expected "float32", "bfloat16" or "float16", found "float8"'),
+        ),
+        ({"test_read": "no"}, ("task.test_read", 'expected true or false, found "no"')),
+        ({"instructions": "a"}, ("task.instructions", "unknown key; did you mean 'instruction'?")),
+        ({"name": "json"}, ("task.name", 'expected "addition", "gsm8k" or "jsonl", found "json"')),
+    ],
+)
+def test_settings_that_no_task_has_are_named(settings: Any, fault: tuple[str, str]) -> None:
+    task = {"name": "jsonl", "benchmark": "b", "train": "t", "holdout": "h", "reward": "r:f"}
+    document = {"seeds": [1], "arms": {}, "task": {**task, "model": "m", **settings}}
+    assert list(faults_in_words(document, "study")) == [fault]
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"benchmark": " "}, "task.benchmark: must not be empty"),
-        ({"model": ""}, "task.model: must not be empty"),
-        ({"ngram": 0}, "task.ngram: must be 1 or more, not 0"),
-        ({"train_prompts": -1}, "task.train_prompts: must be 0 or more"),
-        ({"holdout_tasks": "all"}, "task.holdout_tasks: must be a whole number"),
-        ({"dtype": "float8"}, "task.dtype: must be one of float32, bfloat16, float16"),
-        ({"test_read": "no"}, "task.test_read: must be true or false"),
         ({"answer": "question"}, "task.answer: 'question' is the field of the prompt"),
-        ({"instructions": "a"}, "task.instructions: unknown key; did you mean 'instruction'"),
         ({"reward": "equal"}, "task.reward: must be exact_match, math_equal or 'module:function'"),
         ({"reward": "my reward:f"}, "task.reward: must be exact_match, math_equal or"),
         ({"reward": "none.such:f"}, "task.reward: no module 'none.such' beside the study file"),
@@ -427,7 +446,7 @@ def test_a_damaged_model_is_named_with_the_key(tmp_path: Path, character_model: 
     path = lay_out(tmp_path, character_model)
     weights = tmp_path / "tiny-chat" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100])
-    with pytest.raises(InputError, match=r"study\.toml: task\.model: no model can be loaded from "):
+    with pytest.raises(InputError, match=r"toml:\d+: task\.model: no model can be loaded "):
         prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
 
 

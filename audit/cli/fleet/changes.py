@@ -6,8 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from audit.cli.safe import shortened
 from audit.errors import UsageError
+from audit.safetext import shortened
 
 
 def changed_since(revision: str) -> frozenset[str]:

@@ -10,13 +10,13 @@ from audit.claims import Claim
 from audit.cli.fleet.row import Row, judged_rows, study_name, unjudged_row
 from audit.cli.formats.groups import grouped
 from audit.cli.outcomes import FileOutcome, read_file
-from audit.cli.safe import shortened
 from audit.cli.verify import with_options
 from audit.errors import AuditError
 from audit.finding import Severity
 from audit.policy import Policy
 from audit.report import Report, verify
 from audit.results import Results
+from audit.safetext import shortened
 
 
 class BrokenCheckError(AuditError):

@@ -10,8 +10,8 @@ from audit.cli.fleet.row import HEADING, Row
 from audit.cli.fleet.text import reasons, summary, waived
 from audit.cli.formats.groups import count
 from audit.cli.outcomes import Outcomes
-from audit.cli.safe import inert, visible
 from audit.policy import Policy
+from audit.safetext import inert, visible
 
 _STYLE = """\
 :root { color-scheme: light; font: 15px/1.5 system-ui, sans-serif; color: #1f2328; }

@@ -11,7 +11,7 @@ from audit.analysis.claiming import ClaimResult
 from audit.analysis.comparisons import Comparison
 from audit.claims import BASE
 from audit.cli.figures import bracketed, signed
-from audit.cli.safe import shortened
+from audit.safetext import shortened
 
 HEADING = ("study", "claim", "delta", "seeds", "verdict")
 _NAME_LENGTH = 40

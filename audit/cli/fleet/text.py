@@ -13,9 +13,9 @@ from audit.cli.formats.json_text import json_text
 from audit.cli.formats.markdown import escaped, within_limit
 from audit.cli.layout import markdown_table, text_table
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import inert, visible
 from audit.finding import Severity
 from audit.policy import Policy
+from audit.safetext import inert, visible
 
 GATE_VERSION = 1
 _WORDS = ("passed", "refused", "could not run", "failed in audit itself")

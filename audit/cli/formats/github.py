@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from audit.cli.formats import Style
 from audit.cli.formats.groups import comparison, count
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import shortened, visible
 from audit.errors import AuditError
 from audit.finding import Finding
+from audit.safetext import shortened, visible
 
 MOST = 10
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}

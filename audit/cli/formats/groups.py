@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from audit.cli.safe import shortened
 from audit.finding import Finding, Severity, Waiver
+from audit.safetext import shortened
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from audit.cli.formats import Style
 from audit.cli.formats.groups import comparison
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import inert, shortened, visible
 from audit.finding import Finding, Severity
 from audit.report import BUG, Report
 from audit.rules import CATALOGUE
+from audit.safetext import inert, shortened, visible
 
 
 def render(outcomes: Outcomes, style: Style) -> str:

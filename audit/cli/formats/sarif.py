@@ -12,9 +12,9 @@ from audit.cli.formats import Style
 from audit.cli.formats.groups import comparison
 from audit.cli.formats.json_text import json_text
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import shortened, visible
 from audit.finding import Finding, Severity
 from audit.rules import CATALOGUE, Rule
+from audit.safetext import shortened, visible
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"

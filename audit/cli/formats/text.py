@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from audit.cli.formats import Style
 from audit.cli.formats.groups import Group, comparison, count, grouped
 from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import inert, shortened, visible
 from audit.finding import Finding, Severity
 from audit.report import BUG, Report
+from audit.safetext import inert, shortened, visible
 
 if TYPE_CHECKING:
     from audit.analysis import Analysis

@@ -84,6 +84,18 @@ def find_arms(
     return found
 
 
+def declared_arms(
+    runs: Sequence[Joined], seeds: Sequence[int | None], names: Sequence[str]
+) -> ArmNames:
+    """Return arms that the records of the runs name, with the settings that differ."""
+    settings = _telling_settings(runs, seeds, names)
+    found = ArmNames(list(names), list(names), "the records of the runs")
+    found.differ = _differ(names, settings)
+    if found.differ:
+        found.said += f"; settings differ in {_differences(found.differ)}"
+    return found
+
+
 def _differences(differ: dict[str, dict[str, Any]]) -> str:
     shown = [
         f"{key}: " + ", ".join(f"{_plain(value)} ({arm})" for arm, value in values.items())

@@ -12,6 +12,7 @@ from audit.errors import ImportRefused, InputError, UsageError
 from audit.importers.folder.arm_names import CONTROLS, ArmNames, find_arms
 from audit.importers.folder.claiming_files import Claimed, claim
 from audit.importers.folder.composing import Study, compose
+from audit.importers.folder.declaring import declared, declared_roles
 from audit.importers.folder.found_table import as_text, rows_of
 from audit.importers.folder.joining import Joined, join
 from audit.importers.folder.place_names import telling
@@ -90,8 +91,12 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
     runs = _kept(runs, said)
     _refuse_no_evaluation(runs, pieces)
     _refuse_copies(runs)
-    seeds = find_seeds(runs, said.seed_from)
-    arms = find_arms(runs, seeds.values, said.arm_from, _fallback(paths, pieces))
+    recorded = declared(runs)
+    if recorded is not None:
+        seeds, arms = recorded
+    else:
+        seeds = find_seeds(runs, said.seed_from)
+        arms = find_arms(runs, seeds.values, said.arm_from, _fallback(paths, pieces))
     _said_arms(runs, arms, said)
     notes |= dict.fromkeys(note for piece in pieces for note in piece.notes)
     notes |= dict.fromkeys(
@@ -247,7 +252,7 @@ def _check_answers(runs: Sequence[Settled], said: Said, notes: dict[str, None]) 
             if e.tally is None or not len(e.tally):
                 continue
             fewest, most = e.tally.per_task
-            asked = e.asked or most
+            asked = e.asked or run.run.first("asked") or most
             where = e.source.name if e.source else run.run.label
             if most > asked and not (e.by_content and most % asked == 0):
                 raise ImportRefused(
@@ -321,9 +326,11 @@ def _study(
     for run in trained:
         grouped.setdefault(run.arm, []).append(run)
     known = {**{v: k for k, v in long.items()}, **{name: name for name in grouped}, **renamed}
-    controls, method, question = _roles(list(grouped), known, said)
+    roles = declared_roles([run.run for run in trained], list(grouped), said)
+    controls, method, question = (*roles, None) if roles else _roles(list(grouped), known, said)
     if question:
         return None, [question]
+    grouped.setdefault(method, [])  # a study may be recorded from its control on
     ordered = {
         name: sorted(grouped[name], key=lambda r: (r.seed is None, r.seed or 0, r.run.label))
         for name in (method, *(name for name in grouped if name != method))

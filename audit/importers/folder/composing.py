@@ -78,9 +78,19 @@ def compose(
             for key, value in block.items():
                 merged.setdefault("printed", {}).setdefault(key, value)
         document["reported"] = merged
-    document["provenance"] = {"imported": _imported(everything, walked, readers, said, notes)}
+    document["provenance"] = _commit(everything, notes)
+    document["provenance"] |= {"imported": _imported(everything, walked, readers, said, notes)}
     _refuse_broken_contract(document, walked)
     return document
+
+
+def _commit(runs: Sequence[Settled], notes: dict[str, None]) -> dict[str, Any]:
+    """Return the commit of the code, where all runs that say one say the same."""
+    commits = sorted({run.run.first("commit") for run in runs} - {None})
+    if len(commits) > 1:
+        shown = ", ".join(commit[:12] for commit in commits)
+        notes.setdefault(f"the runs were made with code of {len(commits)} commits: {shown}")
+    return {"code_commit": commits[0]} if len(commits) == 1 else {}
 
 
 def _refuse_broken_contract(document: dict[str, Any], walked: Walked) -> None:
@@ -167,6 +177,8 @@ def _identified(run: Settled) -> str:
     Settings that the trainer wrote name the seed; a path with a seed counts as the user's word
     where the trainer's own files lie beside it, and as nothing over evaluations alone.
     """
+    if run.seed_source == "record":
+        return "trainer-record"
     if run.seed_source == "config":
         return "trainer-config"
     if run.seed_source == "user":

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from audit.importers.folder.place_names import of_model, says_nothing, shared_tail, telling
-from audit.importers.readers.piece import Evaluated, Piece
+from audit.importers.readers.piece import Declared, Evaluated, Piece
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +34,11 @@ class Joined:
     def group(self) -> str | None:
         """The arm, as a tracker has it."""
         return next((piece.group for piece in self.pieces if piece.group), None)
+
+    @property
+    def declared(self) -> Declared | None:
+        """What the record of the run says itself."""
+        return next((piece.declared for piece in self.pieces if piece.declared), None)
 
     @property
     def names(self) -> list[str]:
@@ -211,13 +216,11 @@ def _linked(runs: list[Joined]) -> None:
 def _named_by(link: str, run: Joined, runs: Sequence[Joined]) -> Joined | None:
     parts = tuple(part for part in of_model(link)[0].split("/") if part not in ("", ".", "~"))
     sizes = [
-        (shared_tail(parts, tuple(other.root.split("/"))), other)
-        for other in runs
-        if other is not run and other.root
+        (shared_tail(parts, tuple(other.root.split("/"))), other) for other in runs if other.root
     ]
     best = max((size for size, _ in sizes), default=0)
     found = [other for size, other in sizes if size == best and size]
-    if len(found) != 1 or (best == 1 and (not parts or says_nothing(parts[-1]))):
+    if len(found) != 1 or found[0] is run or (best == 1 and (not parts or says_nothing(parts[-1]))):
         return None
     return found[0]
 

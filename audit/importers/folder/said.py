@@ -73,16 +73,29 @@ class Said:
             where=self.where,
         )
 
-    def recorded(self) -> dict[str, Any]:
-        """Return the answers that were given, for the results file."""
-        given: dict[str, Any] = {}
+    def recorded(self) -> dict[str, list[str]]:
+        """Return the answers that were given, by option as it is typed, for the results file."""
+        given: dict[str, list[str]] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
             if value in (None, (), {}, False):
                 continue
-            if isinstance(value, Mapping):
-                value = dict(value)
-            elif isinstance(value, tuple):
-                value = [list(part) if isinstance(part, tuple) else part for part in value]
-            given[entry.name] = value
+            option = f"--{_OPTIONS.get(entry.name, entry.name).replace('_', '-')}"
+            given[option] = [_typed(part) for part in _parts(entry.name, value)]
         return given
+
+
+# Options that are called otherwise than the answers they give.
+_OPTIONS = {"roles": "map", "readers": "from"}
+
+
+def _parts(name: str, value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if name == "scale":
+        return ["-".join(f"{end:g}" for end in value)]
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+def _typed(part: Any) -> str:
+    return "=".join(map(str, part)) if isinstance(part, tuple) else str(part)

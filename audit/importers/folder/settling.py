@@ -77,7 +77,13 @@ def _label(run: Settled) -> str:
 def _evaluations(run: Joined, said: Said, notes: dict[str, None]) -> list[Evaluated]:
     """Return a run's evaluations, one a benchmark, metric and step; outcomes before figures."""
     found = [(e, piece) for e, piece in run.evaluations if e.counts]
-    _name_benchmarks(found)
+    if any(e.tally is not None for e, _ in found):
+        found = [(e, p) for e, p in found if e.tally is not None or e.benchmark is not None]
+    _name_benchmarks(found, run.first("benchmark"))
+    condition = run.first("condition")
+    for evaluation, _ in found:
+        if condition and "condition" not in evaluation.more:
+            evaluation.more["condition"] = condition
     kept: dict[tuple[str, str, int | None], tuple[Evaluated, Piece]] = {}
     for evaluation, piece in found:
         if said.benchmark not in (None, evaluation.benchmark):
@@ -89,16 +95,27 @@ def _evaluations(run: Joined, said: Said, notes: dict[str, None]) -> list[Evalua
             kept[key] = (evaluation, piece)
             continue
         kept[key] = _better(kept[key], (evaluation, piece), run, notes)
-    return _of_metric([evaluation for evaluation, _ in kept.values()], said)
+    rows = {(e.benchmark, e.metric) for e, _ in kept.values() if e.tally is not None}
+    # Logs may spell a benchmark without its slashes, and call its mean reward a score.
+    spelt = {str(benchmark).replace("/", "_") for benchmark, _ in rows}
+    return _of_metric(
+        [
+            e
+            for e, _ in kept.values()
+            if e.tally is not None
+            or ((e.benchmark, e.metric) not in rows and e.benchmark not in spelt)
+        ],
+        said,
+    )
 
 
-def _name_benchmarks(found: Sequence[tuple[Evaluated, Piece]]) -> None:
+def _name_benchmarks(found: Sequence[tuple[Evaluated, Piece]], fallback: str | None) -> None:
     """Name the benchmark of outcomes that do not say it: as the run's log has it, if it has one."""
     logged = {e.benchmark for e, _ in found if e.benchmark is not None}
     for evaluation, _ in found:
         if evaluation.benchmark is None:
             only = next(iter(logged)) if len(logged) == 1 else None
-            evaluation.benchmark = only or evaluation.fallback or "validation"
+            evaluation.benchmark = only or fallback or "validation"
 
 
 def _turn_signed(evaluation: Evaluated, run: Joined, notes: dict[str, None]) -> None:
@@ -162,12 +179,17 @@ def _of_metric(evaluations: list[Evaluated], said: Said) -> list[Evaluated]:
 def _own_status(run: Settled, evaluations: Sequence[Evaluated]) -> None:
     """Set the ending that the run's own files tell, whatever the other runs have."""
     said, failure = run.run.first("status"), run.run.first("failure")
+    steps = [e.step for e in evaluations if e.step is not None and e.score is not None]
     if said is not None:
         run.status, run.failure = said, failure
+        # A process may end in order although its loss did not.
+        step = _diverged(run.run) if said == "finished" else None
+        undated = any(e.step is None and e.score is not None for e in evaluations)
+        if step is not None and not undated and max(steps, default=0) < step:
+            run.status, run.failure = "diverged", f"loss not finite from step {step}"
         return
     planned, last = run.run.first("planned_steps"), _last_step(run.run)
     errors = [e.error for e in evaluations if e.error]
-    steps = [e.step for e in evaluations if e.step is not None and e.score is not None]
     if errors and not any(e.score is not None for e in evaluations):
         run.status, run.failure = "failed", f"no evaluation: {errors[0]}"
     elif planned and last is not None and last < planned and max(steps, default=0) < planned:
@@ -240,8 +262,8 @@ def _common_step(
 ) -> tuple[int | None, str | None]:
     numbers = [{step for step in found if step is not None} for found in having]
     dated = [found for found in numbers if found]
-    if not dated:
-        return None, None
+    if not dated or (said.step is None and all(None in found for found in having)):
+        return None, None  # the final model of every run
     if said.step is not None:
         return said.step, None
     common = set.intersection(*dated)

@@ -59,6 +59,8 @@ def measured(name: str) -> Measured | None:
         if "/" in tail:
             continue
         if is_accuracy(tail) or plain(tail) in _SCORES:
+            if benchmark == "env/all":  # tinker-cookbook: all environments of its one test set
+                benchmark = ""
             counts = plain(benchmark.rsplit("/", 1)[-1]) not in _AVERAGES
             return Measured(benchmark or None, _metric(tail), counts=counts)
     return None

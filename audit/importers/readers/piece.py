@@ -45,8 +45,6 @@ class Evaluated:
     by_content : bool
         Whether tasks are told apart by their text: then two equal ones are one with twice the
         answers.
-    fallback : str or None
-        Name of the benchmark where no other file of the run says it.
     """
 
     benchmark: str | None
@@ -62,7 +60,6 @@ class Evaluated:
     source: Found | None = None
     asked: int | None = None
     by_content: bool = False
-    fallback: str | None = None
 
     @property
     def score(self) -> float | None:
@@ -77,6 +74,27 @@ class SeedSaid:
     value: int
     key: str
     file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the record of a run itself says, so that nothing is told from names or settings.
+
+    Attributes
+    ----------
+    arm : str
+    seed : int
+        The training seed.
+    method : str
+        The top arm of the study.
+    controls : tuple of str
+        The arms it is compared with.
+    """
+
+    arm: str
+    seed: int
+    method: str
+    controls: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -101,6 +119,8 @@ class Piece:
         Paths the files name as the run's own: log and checkpoint folders, the evaluated model.
     config : dict
         Flat, with dots between the parts of a key.
+    declared : Declared or None
+        Arm, seed and study, where the trainer's own record says them.
     seeds : list of SeedSaid
         From the framework's own key of the training seed alone. The frame itself finds keys
         called ``seed`` and the like in ``config``, and seeds in paths and names.
@@ -122,8 +142,16 @@ class Piece:
         The model the training began with (a public name).
     packages : dict
         Versions of the software, by name.
+    commit : str or None
+        Commit of the code that the run was made with.
     extra : dict
         Further members of a run's block, such as ``telemetry`` and ``training``.
+    asked : int or None
+        Answers a task that the run's evaluations draw by its settings.
+    condition : dict
+        Decoding settings of the run's evaluations, as a results file names them.
+    benchmark : str or None
+        Name of the evaluations that do not say it, where the settings tell.
     order : int
         Of several attempts at one run, the later has the larger.
     reported : dict
@@ -141,6 +169,7 @@ class Piece:
     group: str | None = None
     links: tuple[str, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
+    declared: Declared | None = None
     seeds: list[SeedSaid] = field(default_factory=list)
     status: str | None = None
     failure: str | None = None
@@ -152,7 +181,11 @@ class Piece:
     started: str | None = None
     model: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
+    commit: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+    asked: int | None = None
+    condition: dict[str, Any] = field(default_factory=dict)
+    benchmark: str | None = None
     order: int = 0
     reported: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from audit.pages import numbers
+from audit import numerals
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
 
@@ -50,7 +50,7 @@ def draw(variables: Variables) -> Drawing | str:
     )
     _legend(figure, axes, rows)
     shown = "; ".join(
-        " ".join([*row.label.split(), numbers.estimate(row.value, row.low, row.high)])
+        " ".join([*row.label.split(), numerals.estimate(row.value, row.low, row.high)])
         for row in rows
     )
     return Drawing(figure, f"Deltas with their intervals. {shown}.{band}")
@@ -104,7 +104,7 @@ def _draw_row(axes: Axes, row: _Row, place: int) -> None:
     axes.text(
         1.01,
         place,
-        numbers.estimate(row.value, row.low, row.high),
+        numerals.estimate(row.value, row.low, row.high),
         transform=axes.get_yaxis_transform(),
         va="center",
         fontsize=8.5,
@@ -120,7 +120,7 @@ def _band(axes: Axes, variables: Variables) -> str:
     axes.axvspan(-widest, widest, color=canvas.FAINT, alpha=0.22, linewidth=0)
     if noise.printed is not None and noise.printed < widest:
         axes.axvspan(-noise.printed, noise.printed, color=canvas.FAINT, alpha=0.3, linewidth=0)
-    return f" Noise floor of one evaluation against another: {numbers.fraction(widest, 3)}."
+    return f" Noise floor of one evaluation against another: {numerals.fraction(widest, 3)}."
 
 
 def _legend(figure: Figure, axes: Axes, rows: list[_Row]) -> None:

@@ -49,12 +49,6 @@ class Gsm8k:
     ngram: int = 8
     dtype: Dtype = "float32"
 
-    def __post_init__(self) -> None:
-        """Refuse counts of which no data can be made."""
-        for name, least in (("train_prompts", 0), ("holdout_tasks", 1), ("ngram", 1)):
-            if getattr(self, name) < least:
-                raise UsageError(f"{name}: must be {least} or more, not {getattr(self, name)}")
-
     def beside(self, folder: Path) -> Gsm8k:
         """Return the task, its data and a local model found from the study file's folder."""
         return replace(self, data=str(folder / self.data), model=model_beside(folder, self.model))

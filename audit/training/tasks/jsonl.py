@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _OWN_REWARDS: dict[str, Scorer] = {"exact_match": exact_match, "math_equal": math_equal}
-_TEXTS = ("benchmark", "train", "holdout", "prompt", "answer", "reward", "model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +51,6 @@ class JsonlSettings:
 
     def __post_init__(self) -> None:
         """Refuse settings of which no task can be made."""
-        for name in _TEXTS:
-            if not getattr(self, name).strip():
-                raise UsageError(f"{name}: must not be empty")
-        for name, least in (("train_prompts", 0), ("holdout_tasks", 0), ("ngram", 1)):
-            if getattr(self, name) < least:
-                raise UsageError(f"{name}: must be {least} or more, not {getattr(self, name)}")
         if self.prompt == self.answer:
             raise UsageError(f"answer: {self.answer!r} is the field of the prompt")
 
