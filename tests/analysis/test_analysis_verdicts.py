@@ -158,7 +158,8 @@ REFUSED: list[tuple[str, Document, str, str]] = [
         "copied outcomes among others",
         edited(GAIN, copied_outcomes),
         "identical-runs",
-        "runs 0 and 1 are one run: the same outcome on all 120 tasks on simulated (4 independent of 5)",
+        "runs 0 and 1 are one run: the same outcome on all 120 tasks on simulated "
+        "(4 independent of 5)",
     ),
     (
         "equal parameters",

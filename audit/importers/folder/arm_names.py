@@ -75,9 +75,10 @@ def find_arms(
     short = _shortened(texts, fallback)
     found = ArmNames(short, [text or fallback for text in texts])
     groups = any(run.group for run in runs)
-    found.said = "the tracker's groups" if groups else "names of folders, files or runs"
+    found.said = "groups that the files name" if groups else "names of folders, files or runs"
     found.differ = _differ(short, settings)
-    if arm_from is None and by_path and any(run.config for run in runs):
+    telling_config = any(not _PLACES.search(key) for run in runs for key in run.config)
+    if arm_from is None and by_path and telling_config:
         found.questions = _disagreements(runs, short, settings)
     if found.differ:
         found.said += f"; settings differ in {_differences(found.differ)}"

@@ -59,13 +59,18 @@ def compose(
     if study.base:
         document["base_evaluations"] = [_base(label, e) for label, e in study.base]
     logs = Notes()
-    document["seed_results"] = [_block(run, logs) for run in study.runs[study.method]]
+    # A run of which a source only printed a figure is no run here: the figure is reported.
+    judged = {
+        arm: [run for run in runs if run.judged or run.status != "finished"]
+        for arm, runs in study.runs.items()
+    }
+    document["seed_results"] = [_block(run, logs) for run in judged[study.method]]
     controls = {
         arm: {
             "role": "control" if arm in study.controls else "other",
             "seed_results": [_block(run, logs) for run in runs],
         }
-        for arm, runs in study.runs.items()
+        for arm, runs in judged.items()
         if arm != study.method
     }
     if controls:
@@ -180,10 +185,10 @@ def _identified(run: Settled) -> str:
     if run.seed_source == "record":
         return "trainer-record"
     if run.seed_source == "config":
-        return "trainer-config"
+        return str(run.run.first("identified") or "trainer-config")
     if run.seed_source == "user":
         return "user"
-    return "user" if run.seed_source == "path" and run.run.trained else "none"
+    return "user" if run.seed_source == "path" and run.run.by_trainer else "none"
 
 
 def _scores(judged: Sequence[Evaluated]) -> dict[str, Any]:

@@ -64,6 +64,13 @@ class Joined:
         """Whether anything shows that a training took place."""
         return any(piece.trained or piece.log for piece in self.pieces)
 
+    @property
+    def by_trainer(self) -> bool:
+        """Whether a trainer's own files are among the pieces: its log, or its settings."""
+        return self.trained or any(
+            piece.seeds or (piece.anchor and piece.config) for piece in self.pieces
+        )
+
     def first(self, attribute: str) -> Any:
         """Return the first value of a piece's attribute that is there."""
         values = (getattr(piece, attribute) for piece in self.pieces)

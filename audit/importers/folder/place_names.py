@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from audit.run_names import run_of
+
 # Folders of every run: they tell none from another.
 _NOTHING = re.compile(
     r"^(?:checkpoints?|checkpoint-\d+|(?:global_)?step_\d+|logs?|runs?|outputs?|results?|evals?"
@@ -14,17 +16,6 @@ _NOTHING = re.compile(
     r"|\d{4}-\d\d-\d\d(?:[T_-]\d\d[-:]\d\d[-:]\d\d(?:\.\d+)?)?|\d\d-\d\d-\d\d|\d{8}[-_]\d{6}"
     r"|(?:offline-)?run-\d{8}_\d{6}-\w+|latest(?:-run)?|final|best|last)$",
     re.I,
-)
-_STEP = re.compile(
-    r"(?<![A-Za-z0-9])(?:checkpoint|ckpt|global[-_]?step|step|iteration|iter|epoch|ep|update)"
-    r"[-_=:]?(\d+)(?![A-Za-z0-9.])",
-    re.I,
-)
-_WEIGHT_FOLDERS = frozenset(
-    [
-        *("hf", "huggingface", "merged", "actor", "critic", "policy", "model"),
-        *("adapter", "lora", "weights", "consolidated"),
-    ]
 )
 # Dates and times within a name; Unix seconds after two underscores.
 _DATES = re.compile(
@@ -50,22 +41,8 @@ def of_model(path: str) -> tuple[str, int | None]:
 
     ``out/grpo-s1/global_step_100/actor`` is ``out/grpo-s1`` at step 100.
     """
-    parts = [part for part in path.replace("\\", "/").split("/") if part]
-    step: int | None = None
-    while parts:
-        last = parts[-1]
-        match = _STEP.fullmatch(last)
-        if match:
-            step = int(match[1])
-        elif last.lower() not in _WEIGHT_FOLDERS or len(parts) == 1:
-            break
-        parts.pop()
-    if parts and step is None:
-        inner = list(_STEP.finditer(parts[-1]))
-        rest = _STEP.sub("", parts[-1]).strip("-_.@")
-        if inner and rest:
-            step, parts[-1] = int(inner[-1][1]), rest
-    return "/".join(parts), step
+    run, step = run_of(path)
+    return run or path, None if step is None or step != int(step) else int(step)
 
 
 def without_dates(text: str) -> str:

@@ -74,28 +74,26 @@ class Said:
         )
 
     def recorded(self) -> dict[str, list[str]]:
-        """Return the answers that were given, by option as it is typed, for the results file."""
+        """Return the answers that were given, by option and as they were typed."""
         given: dict[str, list[str]] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
             if value in (None, (), {}, False):
                 continue
-            option = f"--{_OPTIONS.get(entry.name, entry.name).replace('_', '-')}"
-            given[option] = [_typed(part) for part in _parts(entry.name, value)]
+            option = f"--{_OPTIONS.get(entry.name, entry.name.replace('_', '-'))}"
+            given[option] = _typed(entry.name, value)
         return given
 
 
-# Options that are called otherwise than the answers they give.
+# Options that are called otherwise than their fields.
 _OPTIONS = {"roles": "map", "readers": "from"}
 
 
-def _parts(name: str, value: Any) -> list[Any]:
+def _typed(name: str, value: Any) -> list[str]:
     if isinstance(value, Mapping):
-        return list(value.items())
+        return [f"{key}={text}" for key, text in value.items()]
+    if name == "arm":
+        return [f"{arm}={pattern}" for arm, pattern in value]
     if name == "scale":
-        return ["-".join(f"{end:g}" for end in value)]
-    return list(value) if isinstance(value, tuple) else [value]
-
-
-def _typed(part: Any) -> str:
-    return "=".join(map(str, part)) if isinstance(part, tuple) else str(part)
+        return [f"{value[0]:g}-{value[1]:g}"]
+    return [str(part) for part in value] if isinstance(value, tuple) else [str(value)]

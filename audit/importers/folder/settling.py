@@ -58,7 +58,7 @@ def settle(runs: Sequence[Settled], said: Said, notes: dict[str, None]) -> list[
         _own_status(run, by_run[id(run)])
     questions = _judge(runs, by_run, said, notes)
     for run in runs:
-        if run.status == "finished" and not run.judged:
+        if run.status == "finished" and not run.judged and not run.run.first("reported"):
             run.status, run.failure = _without_evaluation(run, by_run[id(run)])
     unused = [r for r in runs if r.status != "finished" and r.judged]
     for run in unused:

@@ -13,6 +13,8 @@ from audit.importers.readers import (
     code_benchmarks,
     evalscope,
     hf_trainer,
+    home_made,
+    hub_cards,
     hydra,
     lighteval,
     mlflow_database,
@@ -40,7 +42,6 @@ from audit.importers.readers.reader import Reader
 
 # The order is that of `audit import --formats`; which reader takes a file is told by certainty.
 READERS: tuple[Reader, ...] = (
-    recorded.RECORDED,
     hf_trainer.STATE,
     hf_trainer.CARD,
     hf_trainer.COMPLETIONS,
@@ -69,6 +70,8 @@ READERS: tuple[Reader, ...] = (
     evalscope.EVALSCOPE,
     opencompass.OPENCOMPASS,
     nemo_skills.SKILLS,
+    hub_cards.RESULTS,
+    hub_cards.INDEX,
     wandb_folder.WANDB,
     wandb_table.RUNS,
     wandb_table.CHART,
@@ -76,6 +79,8 @@ READERS: tuple[Reader, ...] = (
     mlflow_database.MLFLOW_DB,
     tensorboard.TENSORBOARD,
     trackio_database.TRACKIO,
+    recorded.RECORDED,
+    home_made.HOME,
 )
 
 

@@ -124,6 +124,9 @@ class Piece:
     seeds : list of SeedSaid
         From the framework's own key of the training seed alone. The frame itself finds keys
         called ``seed`` and the like in ``config``, and seeds in paths and names.
+    identified : str or None
+        What the seed of the settings is worth, where it is less than the trainer's own file:
+        ``user`` or ``none``.
     status : str or None
         ``finished``, ``failed``, ``diverged`` or ``running``, where the source says it.
     failure : str or None
@@ -171,6 +174,7 @@ class Piece:
     config: dict[str, Any] = field(default_factory=dict)
     declared: Declared | None = None
     seeds: list[SeedSaid] = field(default_factory=list)
+    identified: str | None = None
     status: str | None = None
     failure: str | None = None
     trained: bool = False
