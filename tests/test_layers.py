@@ -13,11 +13,13 @@ PACKAGE = Path(__file__).resolve().parent.parent / "audit"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli*",),
+    ("fleet*",),
     ("pages*",),
     ("report",),
     ("rules*",),
     ("training*",),
     ("recording*",),
+    ("views*",),
     ("analysis*",),
     ("facts*",),
     ("claims", "partition"),

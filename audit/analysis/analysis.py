@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from audit.analysis.arms import ArmRates, arm_rates
 from audit.analysis.claiming import ClaimResult, judge, without_direction
@@ -77,12 +76,6 @@ class Analysis:
     def refused_claims(self) -> tuple[ClaimResult, ...]:
         """The claims that do not stand."""
         return tuple(claim for claim in self.claims if not claim.stands)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all figures as JSON values, unrounded, in a stable order."""
-        from audit.analysis.document import analysis_document
-
-        return analysis_document(self)
 
 
 def analyse(

@@ -146,6 +146,6 @@ def test_the_demo_shows_findings_and_ends_well_whatever_they_are(
 
 def test_the_demo_runs_on_what_is_shipped(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, "demo")
-    assert "relations hold" in out
+    assert "checks passed" in out
     assert "flat on this benchmark: inconclusive, underpowered" in out
-    assert "1 study, 1 claim, 1 refused" in out
+    assert "1 study, 1 claim: 1 refused" in out
