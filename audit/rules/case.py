@@ -59,29 +59,29 @@ class Case:
         """Whether anything is claimed, in the file or on the command line."""
         return bool(self.claims or self.results.items("claims"))
 
-    @cached_property
+    @property
     def logs(self) -> tuple[ArmLog, ...]:
         """The training logs of every arm, flattened."""
         return read_logs(self.results)
 
-    @cached_property
+    @property
     def starts(self) -> tuple[Start, ...]:
         """The runs of the top arm beside those of each other arm at the same seed."""
         return starts(self.results)
 
-    @cached_property
+    @property
     def copies(self) -> dict[str, tuple[SamePair, ...]]:
         """Which runs of each arm are one training, by the pointer of the arm."""
         from audit.facts.copies import copies_in
 
         return copies_in(self.results)
 
-    @cached_property
+    @property
     def measurements(self) -> tuple[Measurement, ...]:
         """Every evaluation's totals, those of the arms before those of the base."""
-        return tuple(all_measurements(self.results))
+        return all_measurements(self.results)
 
-    @cached_property
+    @property
     def evaluations(self) -> tuple[Evaluation, ...]:
         """Every evaluation with per-task outcomes, or room for them."""
-        return tuple(all_evaluations(self.results))
+        return all_evaluations(self.results)
