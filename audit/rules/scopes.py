@@ -66,7 +66,7 @@ def _run_logs(case: Case) -> Iterable[RunLog | Unchecked]:
 
 
 SCOPES: dict[type, Scope] = {
-    Case: Scope(lambda case: (case,), "file"),
+    Case: Scope(lambda case: (case,), "data"),
     Arm: Scope(lambda case: case.results.arms, "arm"),
     Versus: Scope(_versus, "pair of arms"),
     Start: Scope(lambda case: case.starts, "pair of arms"),
