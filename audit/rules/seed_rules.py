@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from audit.facts import copies
 from audit.finding import Severity
 from audit.pointer import join
-from audit.results import Arm
+from audit.results import Arm, Run
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule

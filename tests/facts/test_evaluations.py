@@ -28,7 +28,9 @@ def test_answers_are_counted_by_what_became_of_them() -> None:
     found = counted(errored=[1] * TASKS, unparsed=[0] * TASKS, truncated=[2] * TASKS)
     assert found == AnswerCounts(20, 10, 10, 0, 20, None)
     assert counted(mean_tokens=lengths).empty == 4
-    assert found.all_cut_off and not found.all_unparsed and not found.nothing_drawn
+    assert found.all_cut_off
+    assert not found.all_unparsed
+    assert not found.nothing_drawn
 
 
 @pytest.mark.parametrize(
