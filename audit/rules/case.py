@@ -36,6 +36,8 @@ class Case:
         The training data, when the user gave it.
     artifacts : Path or None
         Folder with the checkpoint's files, when the user gave it.
+    siblings : tuple of float
+        P-values of the claims that other files of the same study make.
     """
 
     results: Results
@@ -43,13 +45,14 @@ class Case:
     claims: tuple[Claim, ...] = ()
     data: DataFile | None = None
     artifacts: Path | None = None
+    siblings: tuple[float, ...] = ()
 
     @cached_property
     def analysis(self) -> Analysis:
         """The statistics of the file."""
         from audit.analysis import analyse
 
-        return analyse(self.results, policy=self.policy, claims=self.claims)
+        return analyse(self.results, policy=self.policy, claims=self.claims, siblings=self.siblings)
 
     @property
     def claimed(self) -> bool:
