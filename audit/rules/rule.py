@@ -142,7 +142,7 @@ def rule(
         Its names, and how bad its findings are.
     each : type
         What the function is given, one at a time: ``Case`` (the whole file), ``Arm``, ``Versus``,
-        ``Start``, ``Run``, ``Measurement``, ``Evaluation``, ``RunLog`` or ``ArmLog``.
+        ``PairedStart``, ``Run``, ``Measurement``, ``Evaluation``, ``RunLog`` or ``ArmLog``.
     needs : tuple of str
         What an item must record; one that lacks any is passed over.
     missing : str
