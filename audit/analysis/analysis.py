@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from audit.analysis.arms import ArmRates, arm_rates
 from audit.analysis.claiming import ClaimResult, judge, without_direction
@@ -78,12 +77,6 @@ class Analysis:
         """The claims that do not stand."""
         return tuple(claim for claim in self.claims if not claim.stands)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all figures as JSON values, unrounded, in a stable order."""
-        from audit.analysis.document import analysis_document
-
-        return analysis_document(self)
-
 
 def analyse(
     results: Results,
@@ -91,6 +84,7 @@ def analyse(
     policy: Policy | None = None,
     claims: Iterable[Claim | str] = (),
     looked: Iterable[int] = (),
+    siblings: Iterable[float] = (),
 ) -> Analysis:
     """Compute the statistics of a results file.
 
@@ -105,11 +99,14 @@ def analyse(
     looked : iterable of int
         Runs per arm at which the claims were judged before, without a plan; what the file says
         where left out.
+    siblings : iterable of float
+        P-values, before Holm's correction, of the claims that other files of the same study make:
+        splitting a study over files does not leave its family of claims.
     """
     study = Study(results, policy or Policy(), tuple(looked) or looks_before(results))
     given = (parse_claim(one) if isinstance(one, str) else one for one in claims)
     made = (*claims_of(results), *given)
-    judged = judge(study, (*made, *guardrail_claims(study, made)))
+    judged = judge(study, (*made, *guardrail_claims(study, made)), tuple(siblings))
     found = measures(results)
     compared = {
         without_direction(c.comparison): c.comparison for c in judged if c.comparison is not None

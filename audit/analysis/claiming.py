@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from audit import numerals
-from audit.analysis.averages import averaged_measure
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.conditions import refusals_by_conditions
 from audit.analysis.design import MORE_TASKS, Design
 from audit.analysis.looks import ONE_LOOK, ClaimLook, look_at, settings_at
 from audit.analysis.measures import Measure, find_measures, measures
-from audit.analysis.numbers import digits_for
 from audit.analysis.parsing import Parsing
 from audit.analysis.refusals import ordered
 from audit.analysis.settings import settings_for
@@ -21,30 +19,23 @@ from audit.analysis.study import Study
 from audit.analysis.verdict import Refusal, Verdict, Weakening
 from audit.analysis.weakening import weakenings
 from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
+from audit.reasons import find_reason
 from audit.results import Results
 
 _SUPPORTED = "supported"
-# Two runs an arm are provisional: no policy makes a claim stand on them.
+# Two runs per arm are provisional: no policy lets a claim rest on them.
 FEWEST_FOR_A_CLAIM = 3
-_REMEDIES = {
-    "too-many-claims": "claim less, or spread the claims over several files",
-    "no-per-task-outcomes": "record task_ids, correct and samples of every run's evaluation",
-    "identical-runs": "train the copied runs anew, each with a seed of its own",
-    "duplicate-seed": "train the repeated seed anew with another one",
-    "incomplete": "evaluate every run on every task",
-    "few-tasks": "evaluate on at least 8 tasks; size is fine, 100 or more are better",
-    "uneven-clusters": "evaluate on clusters of about equal size",
-    "failed-runs": "repeat the failed runs, or set failed_runs = 'allow' and show them",
-    "seeds-not-listed": "list every launched seed with its outcome",
-    "no-base-evaluations": "evaluate the untrained model at least 3 times on the same tasks",
-    "too-few-evaluations": "evaluate the untrained model at least 3 times on the same tasks",
-    "unknown-scale": "declare the metric's scale in the metrics block",
-    "not-measured": "evaluate both arms on the metric and benchmark the claim names",
-    "unknown-arm": "name an arm of the file",
-    "reserved-name": "give the arm another name",
-    "no-direction": "state direction as gain, loss or equivalent",
-    "ambiguous-benchmark": "name the benchmark in the claim",
-}
+# Refusals that more runs can settle, and how many the planner tells.
+_BY_MORE_RUNS = frozenset(
+    {
+        "interval-reaches-zero",
+        "not-equivalent",
+        "loss-not-excluded",
+        "below-noise-floor",
+        "within-margin",
+        "not-after-holm",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -65,6 +56,8 @@ class ClaimResult:
         Of the claim alone; 1 where it is refused.
     holm_p_value : float
         Adjusted for all declared claims.
+    family_p_value : float
+        What enters Holm's correction: ``p_value`` with the correction for several looks.
     min_seeds : int
         Training runs per arm that the policy asks for.
     look : ClaimLook or None
@@ -78,6 +71,7 @@ class ClaimResult:
     p_value: float
     holm_p_value: float
     min_seeds: int
+    family_p_value: float = 1.0
     look: ClaimLook | None = None
 
     @property
@@ -115,15 +109,14 @@ class ClaimResult:
 
     @cached_property
     def settles(self) -> str:
-        """What would settle the claim, in one line; empty where it stands."""
+        """What would settle the claim, in one line; empty where it is supported."""
         if self.stands:
             return ""
-        if self.slug in _REMEDIES:
-            return _REMEDIES[self.slug]
         if self.slug in ("one-seed", "too-few-seeds"):
-            return f"train at least {self.min_seeds} seeds in every arm"
-        if self.slug == "wrong-way":
-            return "nothing: the difference points the other way"
+            return f"train at least {self.min_seeds} seeds per arm"
+        if self.slug not in _BY_MORE_RUNS:
+            reason = find_reason(self.slug)
+            return "" if reason is None else reason.settles
         if self.verdict.detail == "equivalent" and self.comparison is not None:
             margin = self.comparison.settings.margin
             return f"nothing: the arms differ by less than {margin:g}"
@@ -138,7 +131,7 @@ class ClaimResult:
 
 
 def needed_text(comparison: Comparison, effect: float) -> str | None:
-    """Return the seeds an arm that show an effect at 80% power, and with ten times the tasks."""
+    """Return the seeds per arm that show an effect at 80% power, and with ten times the tasks."""
     design = comparison.design
     if not isinstance(design, Design) or not effect:
         return None
@@ -148,7 +141,7 @@ def needed_text(comparison: Comparison, effect: float) -> str | None:
     wider = design.seeds_for(unit, wider_tasks)
     if here is None and wider is None:
         return None
-    now = "more than 1000 seeds an arm" if here is None else f"{here} seeds an arm"
+    now = "more than 1000 seeds per arm" if here is None else f"{here} seeds per arm"
     if wider is None or (here is not None and wider >= here):
         return now
     return f"{now}, or {wider} seeds with {wider_tasks} tasks"
@@ -193,35 +186,38 @@ def _judged_margin(claim: Claim, comparison: Comparison) -> float:
     return comparison.settings.margin if claim.direction in ("equivalent", "no loss") else 0.0
 
 
-def judge(study: Study, claims: Sequence[Claim]) -> tuple[ClaimResult, ...]:
+def judge(
+    study: Study, claims: Sequence[Claim], siblings: Sequence[float] = ()
+) -> tuple[ClaimResult, ...]:
     """Judge several claims together: Holm's correction runs over all of them.
 
-    A claim that is refused stays in the family with p = 1.
+    A claim that is refused stays in the family with p = 1. ``siblings`` are the p-values of the
+    claims that other files of the study make.
     """
     min_seeds = max(study.policy.min_seeds, FEWEST_FOR_A_CLAIM)
     drafts = [_draft(study, claim, min_seeds) for claim in claims[:MOST_CLAIMS]]
     drafts += [_Draft(claim, None, (_TOO_MANY,), 1.0) for claim in claims[MOST_CLAIMS:]]
     if not drafts:
         return ()
-    adjusted = _adjusted(drafts)
+    adjusted = _adjusted(drafts, siblings)
     return tuple(
         _result(draft, p_value, min_seeds) for draft, p_value in zip(drafts, adjusted, strict=True)
     )
 
 
-def _adjusted(drafts: Sequence[_Draft]) -> list[float]:
+def _adjusted(drafts: Sequence[_Draft], siblings: Sequence[float]) -> list[float]:
     """Return each draft's p-value after Holm's correction; a claim made twice is one of them.
 
     Guardrails stand outside: what is shipped needs all of them, so each keeps its own error rate.
     """
-    family = iter(_holm([draft for draft in drafts if not draft.claim.guardrail]))
+    family = iter(_holm([d for d in drafts if not d.claim.guardrail], siblings))
     return [draft.adjusted if draft.claim.guardrail else next(family) for draft in drafts]
 
 
-def _holm(drafts: Sequence[_Draft]) -> list[float]:
+def _holm(drafts: Sequence[_Draft], siblings: Sequence[float]) -> list[float]:
     places: dict[object, int] = {}
     order = [places.setdefault(draft.hypothesis, len(places)) for draft in drafts]
-    p_values = [0.0] * len(places)
+    p_values = [0.0] * len(places) + list(siblings)
     for place, draft in zip(order, drafts, strict=True):
         p_values[place] = draft.adjusted
     if len(p_values) > 1:
@@ -244,6 +240,7 @@ def _result(draft: _Draft, holm_p_value: float, min_seeds: int) -> ClaimResult:
         p_value=draft.p_value,
         holm_p_value=holm_p_value,
         min_seeds=min_seeds,
+        family_p_value=draft.adjusted,
         look=draft.look,
     )
 
@@ -251,8 +248,8 @@ def _result(draft: _Draft, holm_p_value: float, min_seeds: int) -> ClaimResult:
 def _after_holm(p_value: float, holm_p_value: float, alpha: float) -> Refusal:
     return Refusal(
         "not-after-holm",
-        f"p = {holm_p_value:.4g} after Holm's correction over the claims, not below {alpha:.3g} "
-        f"(p = {p_value:.4g} as the only claim)",
+        f"{numerals.p_equals(holm_p_value)} after Holm's correction over the claims, not below "
+        f"{alpha:.3g} ({numerals.p_equals(p_value)} as the only claim)",
     )
 
 
@@ -335,6 +332,8 @@ def _average(results: Results, claim: Claim, found: Sequence[Measure]) -> Measur
         parts.append(replace(known[name], checkpoints=claim.checkpoints))
     if len(parts) < 2:
         return Refusal("not-measured", "an average needs two benchmarks or more")
+    from audit.analysis.averages import averaged_measure
+
     return averaged_measure(parts, claim.average or OVER_BENCHMARKS)
 
 
@@ -398,8 +397,7 @@ def _refusals(claim: Claim, comparison: Comparison, min_seeds: int) -> Iterator[
     if comparison.kind == "scores" and comparison.settings.target == "tasks":
         yield Refusal(
             "no-per-task-outcomes",
-            "the claim speaks of new tasks, and the file has one score per run "
-            f"({comparison.verdict.text})",
+            "the claim is about new tasks, and the file has one score per run",
         )
     if claim.direction == "equivalent":
         yield from _not_equivalent(comparison)
@@ -428,7 +426,7 @@ def _not_equivalent(comparison: Comparison) -> Iterator[Refusal]:
         yield Refusal(
             "not-equivalent",
             f"the {100 * settings.equivalence_level:.4g}% interval {ends} is not inside "
-            f"{margin:g}{why} (the verdict is {comparison.verdict.text})",
+            f"{margin:g}{why}",
         )
 
 
@@ -439,8 +437,7 @@ def _widest(comparison: Comparison, level: float) -> str:
 
 
 def _bracketed(low: float, high: float) -> str:
-    digits = digits_for(low, high)
-    return f"[{low:+.{digits}f}, {high:+.{digits}f}]"
+    return numerals.interval(low, high, 3)
 
 
 def _loss_not_excluded(comparison: Comparison) -> Iterator[Refusal]:
@@ -464,16 +461,14 @@ def _not_different(claim: Claim, comparison: Comparison) -> Iterator[Refusal]:
     if verdict.word not in ("flat", claim.direction):
         yield Refusal(
             "wrong-way",
-            f"the verdict is {verdict.text}: the difference points the wrong way, {ends}",
+            f"the difference points the other way, {ends}",
         )
         return
     if verdict.word == "flat":
         if _errors_decide(claim, comparison):
             yield Refusal("errors-decide", _readings_line(comparison))
-        way = " and the difference points the wrong way" if wrong_way else ""
-        yield Refusal(
-            "interval-reaches-zero", f"the verdict is {verdict.text}: {ends} includes zero{way}"
-        )
+        way = ", and the difference points the other way" if wrong_way else ""
+        yield Refusal("interval-reaches-zero", f"the interval {ends} includes zero{way}")
         return
     if comparison.parsing is not None and comparison.parsing.decides(verdict.word, settings):
         yield from _format_only(comparison, comparison.parsing)
@@ -485,8 +480,8 @@ def _not_different(claim: Claim, comparison: Comparison) -> Iterator[Refusal]:
     if comparison.below_floor:
         yield Refusal(
             "below-noise-floor",
-            f"{comparison.delta:+.4f} is below the noise floor of the evaluation, "
-            f"{comparison.floor_of_delta:.4f}",
+            f"{numerals.signed(comparison.delta, 4)} is below the noise floor of the evaluation, "
+            f"{numerals.fraction(comparison.floor_of_delta, 4)}",
         )
     nearest = low if claim.direction == "gain" else -high
     if claim.exceeds and not nearest > settings.margin:
@@ -510,7 +505,7 @@ def _readings_line(comparison: Comparison) -> str:
     """Return the interval under each way of counting errored answers."""
     settings = comparison.settings
     shown = [
-        f"{n.reading.errors} {n.delta:+.3f} "
+        f"{n.reading.errors} {numerals.signed(n.delta)} "
         f"{_bracketed(*n.improvement(n.about(settings), settings.level))}"
         for n in comparison.numbers
         if n.reading.grouping == "tasks"

@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from audit.stats import AverageDelta
 
 
-def digits_for(low: float, high: float) -> int:
-    """Return the decimals, from three, at which no end that is not zero reads as zero.
-
-    Rounded away, an end would make the interval seem to reach zero, or not to.
-    """
-    return next((n for n in range(3, 10) if all(not x or round(x, n) for x in (low, high))), 3)
-
-
 def has_width(low: float, high: float) -> bool:
     """Whether printed ends make an interval: in order, apart, of a size to compute with."""
     return 1e-9 < high - low < 1e9 and abs(low) < 1e9

@@ -5,29 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from audit.analysis.settings import Settings
+from audit.reasons import words_for
 
 FEWEST_FOR_EQUIVALENCE = 3
 FEWEST_TASKS = 8
 LARGEST_MISSING_SHARE = 0.05
 LARGEST_SD_RATIO = 3
-
-_REFUSED_WORDS = {
-    "one-seed": "one training seed",
-    "too-few-seeds": "too few training seeds",
-    "too-many-claims": "too many claims in one file",
-    "too-few-evaluations": "too few evaluations of the base",
-    "no-base-evaluations": "the base was not evaluated",
-    "identical-runs": "copied runs",
-    "duplicate-seed": "a seed twice in one arm",
-    "incomplete": "outcomes missing",
-    "few-tasks": "too few tasks",
-    "uneven-clusters": "clusters of very different size",
-    "failed-runs": "runs failed",
-    "seeds-not-listed": "launched seeds not listed",
-    "no-per-task-outcomes": "no outcomes per task",
-    "unknown-scale": "a metric without bounds",
-    "not-measured": "not measured in both arms",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +64,14 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The same with a refusal's reason in words: ``refused: one training seed``."""
-        detail = self.detail
-        return self._joined(_REFUSED_WORDS.get(detail or "", detail) if self.refused else detail)
+        """The same with the reason in words: ``no verdict: one training seed``."""
+        return self._joined(words_for(self.detail or "") if self.refused else self.detail)
 
     def _joined(self, detail: str | None) -> str:
         where = " on this benchmark" if self.target == "benchmark" and not self.refused else ""
         more = [word for word in (detail, *self.qualifiers) if word]
-        return f"{self.word}{where}" + (": " + ", ".join(more) if more else "")
+        word = "no verdict" if self.refused else self.word
+        return f"{word}{where}" + (": " + ", ".join(more) if more else "")
 
 
 @dataclass(frozen=True, slots=True)

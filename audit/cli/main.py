@@ -12,6 +12,7 @@ from collections.abc import Container, Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from audit.cli.arguments import paths_last
 from audit.cli.examples import EXIT_STATUS
 from audit.cli.versions import VersionAction
 from audit.errors import AuditError
@@ -44,6 +45,13 @@ def build_parser(chosen: Container[str]) -> argparse.ArgumentParser:
 
     The other commands are listed by name, so that no command pays for another's imports.
     """
+    return _parsers(chosen)[0]
+
+
+def _parsers(
+    chosen: Container[str],
+) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """Return the parser, and that of each command by its name."""
     parser = argparse.ArgumentParser(
         prog="audit",
         description="Judge claims 'training recipe B beats baseline A' from the files the runs "
@@ -67,7 +75,7 @@ def build_parser(chosen: Container[str]) -> argparse.ArgumentParser:
         )
         if name in chosen:
             import_module(module).configure(command)
-    return parser
+    return parser, dict(commands.choices)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,8 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    chosen = next((word for word in arguments if word in COMMANDS), None)
-    return build_parser((chosen,) if chosen else ()).parse_args(arguments)
+    place = next((i for i, word in enumerate(arguments) if word in COMMANDS), None)
+    if place is None:
+        return build_parser(()).parse_args(arguments)
+    parser, commands = _parsers((arguments[place],))
+    words = paths_last(commands[arguments[place]], arguments[place + 1 :])
+    return parser.parse_args([*arguments[: place + 1], *words])
 
 
 def _perform(options: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ from audit.importers import (
     per_item,
     promptfoo,
     seed_lists,
+    step_log,
     trainer_state,
     whileai,
     wide_table,
@@ -57,6 +58,7 @@ IMPORTERS: tuple[Importer, ...] = (
         trainer_state.sniff,
         trainer_state.read,
     ),
+    Importer("step-log", "a log of figures by step", step_log.sniff, step_log.read),
     Importer("per-item", "one run's answers on one benchmark", per_item.sniff, per_item.read),
     Importer(
         "seed-lists",

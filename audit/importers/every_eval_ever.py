@@ -16,6 +16,7 @@ from audit.importers.numbers import (
     number,
     outcome,
     standard_error_note,
+    whole_cell,
 )
 from audit.importers.outcomes import Outcomes
 
@@ -111,10 +112,10 @@ def _instances_alone(
                 blocks.append(outcomes.block(name, label, notes))
         if not blocks:
             raise ImportRefused(f"no score for {model}", path=file.name)
-        run: dict[str, Any] = {"run_id": model, "evaluation": blocks[0]}
+        run: dict[str, Any] = {"evaluation": blocks[0]}
         if len(blocks) > 1:
             run["evaluations"] = blocks[1:]
-        yield DraftRun(run, identity=model, tasks=hashes)
+        yield DraftRun(run, name=model, identity=model, tasks=hashes)
 
 
 class _Record:
@@ -154,14 +155,21 @@ class _Record:
                 raise ImportRefused(f"{next(iter(figures))} is there twice", path=self.path)
             blocks.append(block)
             scores |= figures
-        run: dict[str, Any] = {"run_id": model}
+        run: dict[str, Any] = {}
         if scores:
             run["method_metrics"] = scores
         run["evaluation"] = blocks[0]
         if len(blocks) > 1:
             run["evaluations"] = blocks[1:]
-        identity = model if info else None
-        return DraftRun(run, identity=identity, tasks=self._hashes())
+        seed = whole_cell(_mapping(info.get("additional_details")).get("training_seed"))
+        return DraftRun(
+            run,
+            name=model if info else None,
+            seed=seed,
+            identity=model if info else None,
+            tasks=self._hashes(),
+            identified_by="none" if seed is None else "user",
+        )
 
     def _benchmark(self, entry: Mapping[str, Any]) -> str:
         source = _mapping(entry.get("source_data"))

@@ -101,9 +101,7 @@ def _file_runs(file: Foreign, label: str, notes: Notes) -> Iterator[DraftRun]:
                 notes.say(
                     f"{file.name}: {arm}: {errors} calls ended in an error, and count as wrong"
                 )
-            yield DraftRun(
-                {"run_id": arm, "evaluation": block}, arm, identity=arm, tasks=dict(hashes)
-            )
+            yield DraftRun({"evaluation": block}, arm, identity=arm, tasks=dict(hashes))
 
 
 def _value(row: dict[str, Any], label: str) -> float | None:

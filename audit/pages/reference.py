@@ -10,25 +10,27 @@ from audit import numerals
 from audit.analysis import Lottery, OneSeedStudy, Tally
 from audit.facts.clip_activity import ClipActivity
 from audit.pages import markdown
-from audit.pages.arms import Arm, RunScore, SeedRow
+from audit.pages.arms import Arm, SeedRow
 from audit.pages.check_table import CheckRow
-from audit.pages.deltas import Claim, Delta
+from audit.pages.deltas import Delta
 from audit.pages.environment import KEPT_FILTERS
 from audit.pages.recipe import recipe_keys
 from audit.pages.render import shipped_templates
 from audit.pages.rounds import Replication, Round
 from audit.pages.variables import Finding, Noise, Variables, Verified
+from audit.views.claim_view import ClaimView
+from audit.views.run_view import RunView
 
 # Records in the order a reader meets them.
 RECORDS: tuple[type, ...] = (
     Arm,
-    RunScore,
+    RunView,
     SeedRow,
     Delta,
     Lottery,
     OneSeedStudy,
     Tally,
-    Claim,
+    ClaimView,
     Noise,
     Round,
     Replication,

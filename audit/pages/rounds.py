@@ -141,12 +141,12 @@ def _judged(seeds: Mapping[str, int], *, interval: bool, excludes_zero: bool) ->
         return "not judged", "the training runs of each arm are not recorded"
     if min(seeds.values()) >= 2:
         return "not judged", "a round's summary has no score of each run"
-    why = "one training seed an arm"
+    why = "one training seed per arm"
     if interval:
-        why += ", and the interval holds no training variance"
+        why += ", and the interval leaves the training variance out"
     if excludes_zero:
         why += "; that it excludes zero changes nothing"
-    return "refused", why
+    return "no verdict", why
 
 
 def _replication(pair: RoundPair, floor: Floor | NotMeasured) -> Replication:

@@ -161,7 +161,7 @@ def test_a_gain_that_correction_takes_away_is_refused() -> None:
 def test_the_policy_sets_how_many_seeds_a_claim_needs() -> None:
     (result,) = analysed(GAIN, "gain accuracy method over control", min_seeds=6).claims
     assert result.slug == "too-few-seeds"
-    assert result.settles == "train at least 6 seeds in every arm"
+    assert result.settles == "train at least 6 seeds per arm"
 
 
 def test_a_declared_pairing_drops_the_runs_without_a_partner_and_names_them() -> None:
@@ -205,4 +205,4 @@ def test_a_claim_below_the_evaluation_floor_is_refused() -> None:
 def test_a_claim_says_how_many_seeds_would_settle_it() -> None:
     (result,) = claimed(NULL, {"target_effect": 0.05}).claims
     assert result.settles.split()[0].isdigit()
-    assert "seeds an arm" in result.settles
+    assert "seeds per arm" in result.settles

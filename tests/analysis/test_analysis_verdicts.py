@@ -13,6 +13,7 @@ from made_studies import Document, analysed, base, compared, scores, simulated, 
 
 from audit.analysis import Interval, NotMeasured
 from audit.analysis.design import Design
+from audit.views.analysis_json import analysis_json
 
 CONTROL_6 = [[0, 4, 1, 2, 0, 3], [1, 4, 0, 2, 0, 3], [0, 3, 1, 1, 1, 4]]
 TREATMENT_6 = [[3, 4, 1, 1, 4, 3], [4, 4, 0, 2, 3, 2], [4, 4, 1, 1, 3, 4]]
@@ -158,7 +159,8 @@ REFUSED: list[tuple[str, Document, str, str]] = [
         "copied outcomes among others",
         edited(GAIN, copied_outcomes),
         "identical-runs",
-        "runs 0 and 1 are one run: the same outcome on all 120 tasks on simulated (4 independent of 5)",
+        "runs 0 and 1 are one run: the same outcome on all 120 tasks on simulated "
+        "(4 independent of 5)",
     ),
     (
         "equal parameters",
@@ -523,7 +525,7 @@ def test_odd_values_give_figures_or_reasons_and_no_error(
     change: Callable[[Document], object], seeds: int
 ) -> None:
     analysis = analysed(edited(simulated(seeds=seeds), change), "gain accuracy method over control")
-    assert json.loads(json.dumps(analysis.to_dict(), allow_nan=False))["comparisons"]
+    assert json.loads(json.dumps(analysis_json(analysis), allow_nan=False))["comparisons"]
 
 
 def test_whole_numbers_written_as_floats_are_the_same_counts() -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from audit.errors import ImportRefused, UsageError
 from audit.importers.folder.joining import Joined
+from audit.importers.path_seeds import seed_of
 from audit.importers.readers.settings import whole_number
-from audit.importers.study import seed_of
 from audit.run_names import run_of
 
 _KEYS = frozenset(

@@ -28,7 +28,7 @@ def draw(variables: Variables) -> Drawing | str:
     """Draw the figure, or say why there is none."""
     delta = next((d for d in variables.deltas if d.lottery and d.lottery.studies), None)
     if delta is None or delta.lottery is None:
-        return "needs outcomes per task of three training runs an arm, and runs at one seed"
+        return "needs per-task outcomes of three training runs per arm, and runs at one seed"
     studies = sorted(delta.lottery.studies, key=lambda study: (study.delta, study.seed))
     if len(studies) > MOST_ROWS:
         return f"more than {MOST_ROWS} seeds, too many to draw one by one"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from audit import numerals
-from audit.pages.arms import Arm, RunScore
+from audit.pages.arms import Arm
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from audit.pages.variables import Variables
+    from audit.views.run_view import RunView
 
 # Beyond these, lines and labels are a thicket.
 _MOST_LABELS = 12
@@ -43,7 +44,7 @@ def draw(variables: Variables) -> Drawing | str:
     return Drawing(figure, "Scores of every run. " + " ".join(_words(arm) for arm in shown))
 
 
-def _scored(arm: Arm) -> list[tuple[RunScore, float]]:
+def _scored(arm: Arm) -> list[tuple[RunView, float]]:
     return [(run, run.score) for run in arm.runs if run.score is not None]
 
 

@@ -14,6 +14,9 @@ from audit.analysis.measures import Measure
 from audit.analysis.numbers import Interval
 from audit.analysis.rounds import RoundPair
 from audit.analysis.verdict import Verdict
+from audit.views.claim_view import claim_view
+from audit.views.comparison_view import verdict_words
+from audit.views.decision_view import decision_view
 
 if TYPE_CHECKING:
     from audit.analysis.analysis import Analysis
@@ -23,23 +26,37 @@ _MOST_PLANNED = 40
 _UNPLANNED = f"made for the first {_MOST_PLANNED} comparisons of a file"
 
 
-def analysis_document(analysis: Analysis) -> dict[str, Any]:
+def analysis_json(analysis: Analysis) -> dict[str, Any]:
     """Return all figures of an analysis."""
     return {
         "comparisons": [
-            comparison_document(comparison, planned=place < _MOST_PLANNED)
+            comparison_json(comparison, planned=place < _MOST_PLANNED)
             for place, comparison in enumerate(analysis.comparisons)
         ],
         "comparisons_left_out": analysis.left_out,
-        "claims": [claim_document(c) for c in analysis.claims],
+        "claims": [claim_json(c) for c in analysis.claims],
+        "decision": _decision(analysis),
         "arms": [_arm(arm) for arm in analysis.arms],
-        "floors": [{**_measure(m), **floor_document(floor)} for m, floor in analysis.floors],
-        "rounds": [round_document(pair) for pair in analysis.rounds],
+        "floors": [{**_measure(m), **floor_json(floor)} for m, floor in analysis.floors],
+        "rounds": [round_json(pair) for pair in analysis.rounds],
         "rounds_not_compared": [asdict(entry) for entry in analysis.rounds_uncompared],
     }
 
 
-def comparison_document(comparison: Comparison, *, planned: bool = True) -> dict[str, Any]:
+def _decision(analysis: Analysis) -> dict[str, Any] | None:
+    found = analysis.decision
+    if found is None:
+        return None
+    return {
+        "word": found.word,
+        "text": decision_view(found).text,
+        "primary": [claim.claim.id for claim in found.primary],
+        "guardrails": [claim.claim.id for claim in found.guardrails],
+        "against": [claim.claim.id for claim in found.against],
+    }
+
+
+def comparison_json(comparison: Comparison, *, planned: bool = True) -> dict[str, Any]:
     """Return one comparison's figures, those of a planner where ``planned``."""
     settings = comparison.settings
     return {
@@ -57,38 +74,42 @@ def comparison_document(comparison: Comparison, *, planned: bool = True) -> dict
         "seeds": dict(zip((comparison.arm, comparison.against), comparison.seeds, strict=True)),
         "tasks": comparison.standing.tasks if comparison.standing else None,
         "delta": comparison.delta,
-        "verdict": verdict_document(comparison.verdict),
+        "verdict": verdict_json(comparison.verdict),
         "deciding": _or_reason(comparison.deciding),
         "random_tasks": _both_levels(comparison, "tasks"),
         "fixed_benchmark": _both_levels(comparison, "benchmark"),
         "variance": _variance(comparison),
-        "floor": {**floor_document(comparison.floor), "of_delta": comparison.floor_of_delta},
+        "floor": {**floor_json(comparison.floor), "of_delta": comparison.floor_of_delta},
         "design": _design(comparison) if planned else {"reason": _UNPLANNED},
         **_description(comparison),
+        "reading": None if comparison.reading is None else asdict(comparison.reading),
+        "format_and_content": _parsing(comparison),
+        "resampled": _resampled(comparison) if planned else {"reason": _UNPLANNED},
         "missing": _missing(comparison),
         "without_errored": _without_errors(comparison),
         "pass_at_k": _pass_at_k(comparison),
     }
 
 
-def verdict_document(verdict: Verdict) -> dict[str, Any]:
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict with its words."""
     return {
         "word": verdict.word,
         "detail": verdict.detail,
         "qualifiers": list(verdict.qualifiers),
         "target": verdict.target,
-        "text": verdict.text,
+        "text": verdict_words(verdict),
         "line": verdict.line,
     }
 
 
-def claim_document(result: ClaimResult) -> dict[str, Any]:
+def claim_json(result: ClaimResult) -> dict[str, Any]:
     """Return a claim and what became of it."""
-    claim = result.claim
+    claim, view = result.claim, claim_view(result)
     return {
         "id": claim.id,
         "text": claim.text,
+        "estimate": view.estimate,
         "pointer": claim.pointer,
         "direction": claim.direction,
         "metric": claim.metric,
@@ -96,17 +117,39 @@ def claim_document(result: ClaimResult) -> dict[str, Any]:
         "arm": claim.arm,
         "against": claim.against,
         "margin": claim.margin,
-        "stands": result.stands,
+        "supported": result.supported,
+        "stands": result.supported,
         "slug": result.slug,
         "reason": result.reason,
         "settles": result.settles,
-        "verdict": verdict_document(result.verdict),
+        "evidence": result.evidence,
+        "weakened_by": [asdict(weakening) for weakening in result.weakened_by],
+        "next": list(view.next),
+        "look": _look(result),
+        "verdict": verdict_json(result.verdict),
         "p_value": result.p_value,
         "holm_p_value": result.holm_p_value,
     }
 
 
-def floor_document(floor: Floor | NotMeasured) -> dict[str, Any]:
+def _look(result: ClaimResult) -> dict[str, Any] | None:
+    look = result.look
+    if look is None:
+        return None
+    return {
+        "kind": look.kind,
+        "seeds": look.seeds,
+        "first": look.first,
+        "maximum": look.maximum,
+        "p": result.p_value,
+        "threshold": look.threshold,
+        "next": look.next,
+        "dated": look.dated,
+        "total_error": look.total_error,
+    }
+
+
+def floor_json(floor: Floor | NotMeasured) -> dict[str, Any]:
     """Return a noise floor in the metric's units, or the reason there is none."""
     if isinstance(floor, NotMeasured):
         return {"value": None, "reason": floor.reason}
@@ -132,7 +175,7 @@ def floor_document(floor: Floor | NotMeasured) -> dict[str, Any]:
     }
 
 
-def round_document(pair: RoundPair) -> dict[str, Any]:
+def round_json(pair: RoundPair) -> dict[str, Any]:
     """Return the agreement of two rounds."""
     found = pair.replication
     return {
@@ -225,6 +268,37 @@ def _description(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def _parsing(comparison: Comparison) -> dict[str, Any] | None:
+    found = comparison.parsing
+    if found is None:
+        return None
+    form, content = found.intervals(comparison.settings)
+    return {
+        "format": found.format.delta,
+        "format_interval": asdict(form),
+        "content": found.content.delta,
+        "content_interval": asdict(content),
+        "parsed": dict(zip((comparison.arm, comparison.against), found.parsed, strict=True)),
+        "given_parsed": dict(
+            zip((comparison.arm, comparison.against), found.given_parsed, strict=True)
+        ),
+    }
+
+
+def _resampled(comparison: Comparison) -> dict[str, Any]:
+    """Return resampled figures, which are shown and decide nothing."""
+    found = comparison.resampled
+    if isinstance(found, NotMeasured):
+        return {"reason": found.reason}
+    figures: dict[str, Any] = {"decides": False}
+    for name in ("percentile", "bca", "two_level"):
+        figures[name] = asdict(getattr(found, name))
+    for name in ("sign_flip_p_value", "label_p_value"):
+        value = getattr(found, name)
+        figures[name] = asdict(value) if isinstance(value, NotMeasured) else value
+    return figures
+
+
 def _missing(comparison: Comparison) -> dict[str, Any] | None:
     aligned = comparison.aligned
     if aligned is None or not aligned.missing:
@@ -259,7 +333,7 @@ def _pass_at_k(comparison: Comparison) -> dict[str, Any] | None:
     return {
         "metric": other.metric,
         "delta": other.delta,
-        "verdict": verdict_document(other.verdict),
+        "verdict": verdict_json(other.verdict),
         "random_tasks": _or_reason(other.interval("tasks")),
         "fixed_benchmark": _or_reason(other.interval("benchmark")),
     }

@@ -39,7 +39,7 @@ def each(
         It, the items and the results must be picklable where several processes are used.
     items : sequence
     jobs : int or None
-        Processes; None takes one a processor where there are more than ``MANY`` items.
+        Processes; None takes one per processor where there are more than ``MANY`` items.
     lost : callable
         Gives the result of an item whose process dies twice, the second time on its own.
     """
@@ -48,8 +48,8 @@ def each(
     if min(jobs, len(items)) < 2:
         yield from map(function, items)
         return
-    with _pool(min(jobs, len(items))) as pool:
-        futures = [pool.submit(function, item) for item in items]
+    with pool(min(jobs, len(items))) as workers:
+        futures = [workers.submit(function, item) for item in items]
         for item, future in zip(items, futures, strict=True):
             try:
                 yield future.result()
@@ -57,12 +57,17 @@ def each(
                 yield _alone(function, item, lost)
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    """Return a pool whose processes are no copies of this one, which may have threads by now."""
+def pool(jobs: int) -> ProcessPoolExecutor:
+    """Return a pool whose processes are no copies of this one, which may have threads by now.
+
+    A new interpreter would put the working folder first on its path and import the modules that
+    lie there in place of its own; a checkout under review is such a folder.
+    """
+    os.environ["PYTHONSAFEPATH"] = "1"
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload(["audit.cli.fleet.judging"])
+        context.set_forkserver_preload(["audit.fleet.judging"])
     return ProcessPoolExecutor(jobs, mp_context=context)
 
 
@@ -70,9 +75,9 @@ def _alone(
     function: Callable[[Item], Result], item: Item, lost: Callable[[Item], Result]
 ) -> Result:
     """Do one item in a process of its own: a process that dies takes the whole pool with it."""
-    with _pool(1) as pool:
+    with pool(1) as worker:
         try:
-            return pool.submit(function, item).result()
+            return worker.submit(function, item).result()
         except BrokenProcessPool:
             return lost(item)
 

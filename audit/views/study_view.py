@@ -7,7 +7,7 @@ from audit.results import Results, Run
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def headline(results: Results) -> str:
+def study_in_words(results: Results) -> str:
     """Return the study in a few words, its size as seeds times arms."""
     words = [results.method, _replication(results), _tasks(results), _model(results)]
     return ", ".join(word for word in words if word)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from audit.finding import Finding, Severity, Waiver
 from audit.safetext import shortened
+
+# Places shown of one rule; -v shows all of them.
+PLACES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,27 @@ class Group:
         """In how many places the rule found something."""
         return sum(1 + len(finding.also) for finding in self.findings)
 
+    def shown_places(self, most: int = PLACES) -> tuple[str, ...]:
+        """Return the pointers of the first places, the whole file as empty text."""
+        found: list[str] = []
+        for pointer in self._pointers():
+            if len(found) == most:
+                break
+            found.append(pointer)
+        return tuple(found)
+
+    def _pointers(self) -> Iterator[str]:
+        for finding in self.findings:
+            yield finding.pointer
+            yield from finding.also
+
+    @property
+    def where(self) -> str:
+        """The first places on one line, safe to print: ``/a, /b, /c (+5 more)``."""
+        shown = [shortened(pointer, 120) or "whole file" for pointer in self.shown_places()]
+        more = self.places - len(shown)
+        return ", ".join(shown) + (f" (+{more} more)" if more > 0 else "")
+
 
 def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
     """Gather findings by rule, severity and waiver, in the order of the report: worst first."""
@@ -39,16 +63,11 @@ def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
     return tuple(Group(tuple(members)) for members in groups.values())
 
 
-def comparison(finding: Finding, most: int = 200) -> str:
-    """Return what was expected and what stands there instead, as one visible line or nothing."""
+def details(finding: Finding, most: int = 200) -> str:
+    """Return what was expected and what was found instead, as one visible line or nothing."""
     parts = []
     if finding.expected is not None:
         parts.append(f"expected {shortened(finding.expected, most)}")
     if finding.actual is not None:
         parts.append(f"found {shortened(finding.actual, most)}")
     return ", ".join(parts)
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, e.g. ``1 warning``, ``2 warnings``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

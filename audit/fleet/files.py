@@ -1,4 +1,4 @@
-"""Reading and checking what the user named: one outcome a file, none hiding another."""
+"""Reading and checking what the user named: one result per file, none hiding another."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from audit.cli.headline import headline
 from audit.errors import AuditError, InputError, NotResultsError
 from audit.report import Report
-from audit.results import Results, load
 from audit.sources import Target, expand
+from audit.views.claim_view import ClaimView
+from audit.views.decision_view import DecisionView
 
 
 @dataclass(frozen=True, slots=True)
-class FileOutcome:
+class FileResult:
     """What came of one file.
 
     Attributes
@@ -29,6 +29,18 @@ class FileOutcome:
         0 clean, 1 refused or wrong, 2 could not be read, 3 a bug of ours.
     summary : str
         The study in a few words: name, seeds, arms, data, model.
+    claims : tuple of ClaimView
+        The file's claims, or its comparisons where it claims nothing.
+    problems : tuple of str
+        What fails apart from claims, one a line.
+    run_keys : frozenset of str
+        What its training runs share with no other study's, see `audit.facts.siblings`.
+    family : tuple of float
+        P-values of its claims before Holm's correction; guardrails stand outside.
+    siblings : tuple of str
+        Files of the same study whose claims were judged in one family with these.
+    decision : DecisionView or None
+        Ship, discuss or don't; None where no claim is guarded.
     """
 
     name: str
@@ -36,13 +48,19 @@ class FileOutcome:
     error: AuditError | None
     exit_status: int
     summary: str = ""
+    claims: tuple[ClaimView, ...] = ()
+    problems: tuple[str, ...] = ()
+    run_keys: frozenset[str] = frozenset()
+    family: tuple[float, ...] = ()
+    siblings: tuple[str, ...] = ()
+    decision: DecisionView | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
-    """The outcomes of one command, and the files in folders that are no results files."""
+class FileResults:
+    """The results of one command, and the files in folders that are no results files."""
 
-    files: tuple[FileOutcome, ...]
+    files: tuple[FileResult, ...]
     skipped: tuple[str, ...] = ()
 
     @property
@@ -52,41 +70,28 @@ class Outcomes:
 
 
 # Applies a function to paths, in order.
-Visit = Callable[[Callable[[str], FileOutcome], Sequence[str]], Iterable[FileOutcome]]
-
-
-def read_file(path: str, check: Callable[[Results], Report]) -> FileOutcome:
-    """Read and check one file; a file that cannot be read gives an outcome with its error.
-
-    What ``check`` raises stops the command.
-    """
-    try:
-        results = load(path)
-    except InputError as error:
-        return _refused(path, error)
-    report = check(results)
-    return FileOutcome(results.name, report, None, report.exit_status, headline(results))
+Visit = Callable[[Callable[[str], FileResult], Sequence[str]], Iterable[FileResult]]
 
 
 def collect(
     paths: Iterable[str],
-    read: Callable[[str], FileOutcome],
+    read: Callable[[str], FileResult],
     visit: Visit = map,
     *,
     wanted: Callable[[str], bool] = lambda path: True,
-) -> Outcomes:
+) -> FileResults:
     """Read and check every file behind ``paths``.
 
-    A file that cannot be read gives an outcome with status 2. JSON without a ``schema_version``
+    A file that cannot be read gives a result with status 2. JSON without a ``schema_version``
     is skipped where a folder held it, and refused where the user named it; a folder in which
-    nothing else was found gives an outcome with status 2 too.
+    nothing else was found gives a result with status 2 too.
 
     Parameters
     ----------
     paths : iterable of str
         Files, folders, patterns, or ``-``.
     read : callable
-        Makes the outcome of one file, e.g. by :func:`read_file`.
+        Makes the result of one file, e.g. a :class:`audit.fleet.judging.Judge`.
     visit : callable
         Applies it to every file, in order; several processes may share the work.
     wanted : callable
@@ -97,21 +102,21 @@ def collect(
     for _, targets in plan:
         for target in targets if isinstance(targets, tuple) else ():
             named[target.path] = named.get(target.path, False) or target.named
-    outcomes = dict(zip(named, visit(read, tuple(named)), strict=True))
+    results = dict(zip(named, visit(read, tuple(named)), strict=True))
     skipped = {
         path
-        for path, outcome in outcomes.items()
-        if isinstance(outcome.error, NotResultsError) and not named[path]
+        for path, result in results.items()
+        if isinstance(result.error, NotResultsError) and not named[path]
     }
-    files: dict[str, FileOutcome] = {}
+    files: dict[str, FileResult] = {}
     for path, targets in plan:
         if isinstance(targets, InputError):
             files[path] = _refused(path, targets)
             continue
-        files |= {t.path: outcomes[t.path] for t in targets if t.path not in skipped}
+        files |= {t.path: results[t.path] for t in targets if t.path not in skipped}
         if targets and all(target.path in skipped for target in targets):
             files[path] = _refused(path, InputError(_nothing_below(len(targets)), path=path))
-    return Outcomes(tuple(files.values()), tuple(sorted(skipped)))
+    return FileResults(tuple(files.values()), tuple(sorted(skipped)))
 
 
 def _planned(
@@ -130,8 +135,8 @@ def _planned(
     return plan
 
 
-def _refused(path: str, error: AuditError) -> FileOutcome:
-    return FileOutcome(error.path or path, None, error, error.exit_status)
+def _refused(path: str, error: AuditError) -> FileResult:
+    return FileResult(error.path or path, None, error, error.exit_status)
 
 
 def _nothing_below(count: int) -> str:
