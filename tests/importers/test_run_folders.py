@@ -554,7 +554,7 @@ def test_a_seed_pattern_that_takes_the_checkpoint_s_step_is_refused(tmp_path: Pa
         made.put_lines(
             tmp_path / f"a/checkpoint-{step}/preds.jsonl", [*rows, {"id": step, "correct": True}]
         )
-    with pytest.raises(ImportRefused, match="takes the step"):
+    with pytest.raises(ImportRefused, match="the step of a checkpoint"):
         brought(tmp_path, first="a", seed_from="checkpoint-{seed}")
 
 
