@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
+from typing import TYPE_CHECKING
 
 from audit.analysis.averages import averaged
 from audit.analysis.by_score import on_unit, score_numbers, scores_of
@@ -40,6 +41,9 @@ from audit.claims import BASE
 from audit.facts.evidence import Evidence
 from audit.facts.evidence import weakest as least_evidence
 from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
+
+if TYPE_CHECKING:
+    from audit.stats import CollapseRisk
 
 # With fewer runs the error rate is not kept everywhere: see benchmarks/calibration.md.
 PROVISIONAL_BELOW = 3
@@ -192,7 +196,28 @@ class Comparison:
     @cached_property
     def description(self) -> Description:
         """What is shown beside the verdict and decides nothing: pairs, one-seed interval."""
-        return describe(self.study, self)
+        return describe(
+            self.study.results,
+            self.control,
+            self.treatment,
+            measure=self.measure,
+            level=self.settings.level,
+            aligned=self.aligned,
+            refused=bool(self.refusals),
+        )
+
+    @cached_property
+    def collapse_risk(self) -> CollapseRisk | None:
+        """What collapses that were not seen may undo of a gain; None where there is no gain."""
+        standing = self.standing
+        if standing is None or self.decision is None or self.decision.word != "gain":
+            return None
+        sign = 1.0 if self.measure.higher_is_better else -1.0
+        mean = standing.result.treatment.mean if sign > 0 else 1 - standing.result.treatment.mean
+        from audit.stats import collapse_risk
+
+        runs = len(self.treatment.runs)
+        return collapse_risk(sign * standing.result.delta, mean, runs=runs, level=0.95)
 
     @cached_property
     def floor(self) -> Floor | NotMeasured:
