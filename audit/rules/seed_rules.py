@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -21,6 +22,9 @@ _JOINTS = {
     copies.EQUAL_SCORES: ", as in ",
 }
 _NO_EVIDENCE = "runs with parameter hashes, a training log or enough outcomes"
+
+# A number that counts the runs of an arm; one of more digits is some tracker's id.
+_COUNTER = re.compile(r"(?:run|rep|replicate|trial|seed|r|s)?[-_ ]?[0-9]{1,4}", re.IGNORECASE)
 
 
 @rule("SEED002", "duplicate-seed", Severity.ERROR, each=Case)
@@ -286,6 +290,9 @@ def unlabelled_runs(case: Case) -> Iterator[CheckResult]:
 def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
     """Two runs have one run_id.
 
+    A number of up to four digits, such as 1 or run-2, counts the runs of its arm; in another arm
+    the same number is another run.
+
     Why
         One of them is a copy, or was filed under another's name.
     Fix
@@ -295,12 +302,14 @@ def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
     Good
         "run_id": "job-17" and "job-18"
     """
-    first: dict[str, str] = {}
+    first: dict[tuple[str, str], str] = {}
     for run in case.results.runs:
         if run.run_id is None:
             continue
-        if run.run_id in first:
-            message = f"{first[run.run_id]} has this run_id too"
+        counter = _COUNTER.fullmatch(run.run_id) is not None
+        key = (run.arm if counter else "", run.run_id)
+        if key in first:
+            message = f"{first[key]} has this run_id too"
             yield Failed(join(run.pointer, "run_id"), message, "an id of its own", run.run_id)
-        first.setdefault(run.run_id, run.pointer)
+        first.setdefault(key, run.pointer)
     yield Passed(len(first))
