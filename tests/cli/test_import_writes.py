@@ -114,7 +114,10 @@ def test_an_input_is_never_written_over(
     assert imported(Path("scores.csv"), "-o", name) == 2
     assert "-o names an input, which would be lost" in capsys.readouterr().err
     assert scores.read_text(encoding="utf-8") == SCORES
-    assert main(["import", "long-table", "--arm", "x=scores.csv", "-q", "-o", name]) == 2
+    only = Path("b.csv")
+    only.write_text("train_seed,accuracy\n1,0.5\n", encoding="utf-8")
+    command = ["import", "long-table", "--arm", "x=b.csv", "-q", "-o", "b.csv"]
+    assert main(command) == 2, "a file of --arm is an input too"
 
 
 def test_a_file_that_is_no_results_file_is_not_written_over_unless_forced(
@@ -166,7 +169,8 @@ def test_options_may_stand_anywhere(order: list[int]) -> None:
     found = parser().parse_args(paths_last(parser(), [w.replace("-1-1", "0-1") for w in words]))
     assert (found.format, found.files) == ("lm-eval", ["x.json", "-"])
     assert (found.scale, found.output, sorted(found.map)) == ("0-1", "out", ["a=b", "c=d"])
-    assert found.quiet and found.v
+    assert found.quiet
+    assert found.v
 
 
 @pytest.mark.parametrize(
