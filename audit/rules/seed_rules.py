@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from audit.facts import copies
 from audit.finding import Severity
 from audit.pointer import join
-from audit.results import Arm
+from audit.results import Arm, Run
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -23,8 +22,9 @@ _JOINTS = {
 }
 _NO_EVIDENCE = "runs with parameter hashes, a training log or enough outcomes"
 
-# A number that counts the runs of an arm; one of more digits is some tracker's id.
-_COUNTER = re.compile(r"(?:run|rep|replicate|trial|seed|r|s)?[-_ ]?[0-9]{1,4}", re.IGNORECASE)
+
+# Longer ones are a job's or a tracker's ids, which no two runs share.
+_LONGEST_RUN_NUMBER = 4
 
 
 @rule("SEED002", "duplicate-seed", Severity.ERROR, each=Case)
@@ -242,8 +242,8 @@ def _unlisted(
             yield Failed(join(run.pointer, "seed"), message, actual=str(run.seed))
 
 
-@rule("SEED006", "failed-runs", Severity.WARNING, each=Case)
-def failed_runs(case: Case) -> Iterator[CheckResult]:
+@rule("SEED006", "failed-runs", Severity.WARNING, each=Run)
+def failed_runs(run: Run) -> Failed | None:
     """A run did not come to its end.
 
     Why
@@ -255,17 +255,15 @@ def failed_runs(case: Case) -> Iterator[CheckResult]:
     Good
         "status": "finished"
     """
-    for run in case.results.runs:
-        if run.finished:
-            yield Passed()
-        else:
-            reason = run.document.get("failure")
-            message = f"the run {run.status}: {reason}" if reason else f"the run is {run.status}"
-            yield Failed(join(run.pointer, "status"), message, "finished", run.status)
+    if run.finished:
+        return None
+    reason = run.document.get("failure")
+    message = f"the run {run.status}: {reason}" if reason else f"the run is {run.status}"
+    return Failed(join(run.pointer, "status"), message, "finished", run.status)
 
 
-@rule("SEED007", "unlabelled-runs", Severity.INFO, each=Case)
-def unlabelled_runs(case: Case) -> Iterator[CheckResult]:
+@rule("SEED007", "unlabelled-runs", Severity.INFO, each=Arm)
+def unlabelled_runs(arm: Arm) -> Iterator[CheckResult]:
     """Runs have no seed: they count as runs and are never paired.
 
     Why
@@ -278,23 +276,20 @@ def unlabelled_runs(case: Case) -> Iterator[CheckResult]:
     Good
         "seed": 42
     """
-    for arm in case.results.arms:
-        bare = [run for run in arm.runs if run.seed is None]
-        yield Passed(len(arm.runs) - len(bare))
-        if bare:
-            message = f"{len(bare)} of {len(arm.runs)} runs of {arm.name} have no seed"
-            yield Failed(join(bare[0].pointer, "seed"), message)
+    bare = [run for run in arm.runs if run.seed is None]
+    yield Passed(len(arm.runs) - len(bare))
+    if bare:
+        message = f"{len(bare)} of {len(arm.runs)} runs of {arm.name} have no seed"
+        yield Failed(join(bare[0].pointer, "seed"), message)
 
 
 @rule("SEED008", "duplicate-run-id", Severity.ERROR, each=Case, missing="no run has a run_id")
 def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
     """Two runs have one run_id.
 
-    A number of up to four digits, such as 1 or run-2, counts the runs of its arm; in another arm
-    the same number is another run.
-
     Why
-        One of them is a copy, or was filed under another's name.
+        One of them is a copy, or was filed under another's name. A plain number, such as run 1 of
+        each arm, tells runs apart within their arm only.
     Fix
         Give every run the id of the job that made it.
     Bad
@@ -306,8 +301,8 @@ def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
     for run in case.results.runs:
         if run.run_id is None:
             continue
-        counter = _COUNTER.fullmatch(run.run_id) is not None
-        key = (run.arm if counter else "", run.run_id)
+        number = run.run_id.isdecimal() and len(run.run_id) <= _LONGEST_RUN_NUMBER
+        key = (run.arm if number else "", run.run_id)
         if key in first:
             message = f"{first[key]} has this run_id too"
             yield Failed(join(run.pointer, "run_id"), message, "an id of its own", run.run_id)
