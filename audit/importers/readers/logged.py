@@ -88,7 +88,7 @@ def evaluations_of(log: Mapping[int, Mapping[str, Any]]) -> list[Evaluated]:
                 continue
             examples = _examples(name, row)
             metric = known.metric
-            if known.fits_count and examples and _whole(value * examples) and 0 <= value <= 1:
+            if known.fits_count and examples and _whole(value, examples) and 0 <= value <= 1:
                 metric = ACCURACY
             found.append(
                 Evaluated(
@@ -116,6 +116,7 @@ def _examples(name: str, row: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _whole(count: float) -> bool:
-    # Event files hold 32 bits a figure, which is 6e-8 of it.
-    return abs(count - round(count)) <= 1e-6 * max(1.0, count)
+def _whole(value: float, examples: int) -> bool:
+    """Whether a share of so many answers is a count of them, as 32 bits or six decimals hold it."""
+    count = value * examples
+    return abs(count - round(count)) <= 6e-7 * examples

@@ -13,13 +13,12 @@ from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Evaluated, Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat
-from audit.importers.readers.tracked import planned_steps, tracked_evaluations
+from audit.importers.readers.tracked import model_of, planned_steps, tracked_evaluations
 
 # The arguments of a Hugging Face trainer, which its callback writes as text.
 _ARGUMENTS = ("args/text_summary", "args")
-_MODEL_KEYS = ("model_name_or_path", "model_name", "_name_or_path")
-# An event file holds 32 bits a figure, which is 6e-8 of a number up to 1.
-_PRECISION = 6e-8
+# An event file holds 32 bits of a figure, and loggers may round it to six decimals before.
+_PRECISION = 6e-7
 
 
 def _claims(found: Found) -> Certainty:
@@ -88,7 +87,6 @@ def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Readi
     evaluations = tracked_evaluations(log, reading.options, notes, where)
     for evaluation in evaluations:
         evaluation.value = _snapped(evaluation)
-    model = next((config[key] for key in _MODEL_KEYS if isinstance(config.get(key), str)), None)
     return Piece(
         "tensorboard",
         tuple(found for found, _ in parts),
@@ -100,7 +98,7 @@ def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Readi
         planned_steps=planned_steps(config),
         evaluations=evaluations,
         log={step: row for step, row in log.items() if step > 0 and row},
-        model=model,
+        model=model_of(config),
         notes=notes,
     )
 
