@@ -7,18 +7,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from audit.importers.numbers import number
 from audit.importers.readers.event_file import EventFile, is_event_file, read_event_file
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
+from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat
 from audit.importers.readers.tracked import model_of, planned_steps, tracked_evaluations
 
 # The arguments of a Hugging Face trainer, which its callback writes as text.
 _ARGUMENTS = ("args/text_summary", "args")
-# An event file holds 32 bits of a figure, and loggers may round it to six decimals before.
-_PRECISION = 6e-7
 
 
 def _claims(found: Found) -> Certainty:
@@ -85,8 +82,6 @@ def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Readi
     log = {step: {tag: value for tag, (_, value) in rows[step].items()} for step in sorted(rows)}
     where = folder or parts[0][0].name
     evaluations = tracked_evaluations(log, reading.options, notes, where)
-    for evaluation in evaluations:
-        evaluation.value = _snapped(evaluation)
     return Piece(
         "tensorboard",
         tuple(found for found, _ in parts),
@@ -119,15 +114,6 @@ def _settings(events: EventFile) -> dict[str, Any]:
         if isinstance(document, dict):
             found |= flat(document, tag)
     return found
-
-
-def _snapped(evaluation: Evaluated) -> float | None:
-    """Return the share of a known number of answers that 32 bits hold only nearly."""
-    value, examples = number(evaluation.value), evaluation.examples
-    if value is None or not examples:
-        return value
-    share = round(value * examples) / examples
-    return share if abs(share - value) <= _PRECISION * max(1.0, abs(share)) else value
 
 
 TENSORBOARD = Reader(
