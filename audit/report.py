@@ -100,11 +100,6 @@ class Report:
             replace(f, line=places[f.pointer][0], column=places[f.pointer][1]) for f in self.found
         )
 
-    @property
-    def held(self) -> int:
-        """The same as ``passed``."""
-        return self.passed
-
     def rule(self, identifier: str) -> RuleResult:
         """Return what one rule said; one that did not run was not checked."""
         found = next((result for result in self.rules if result.rule == identifier), None)

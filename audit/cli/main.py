@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Container, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from audit.cli.arguments import paths_last
 from audit.cli.examples import EXIT_STATUS
@@ -28,13 +28,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("audit.cli.train", "arms x seeds with TRL, evaluated per task"),
     "self-check": ("audit.cli.self_check", "measure the verdicts' own error rates here"),
     "rules": ("audit.cli.rules", "list the catalogue of rules"),
-    "explain": ("audit.cli.explain", "print one rule's page"),
+    "explain": ("audit.cli.explain", "any word of the output, and what settles it"),
     "render": ("audit.cli.render", "a page from a results file, or is a committed page fresh"),
     "templates": ("audit.cli.templates", "what a template of a page may use"),
     "completion": ("audit.cli.completion", "a script that completes commands in a shell"),
     "demo": ("audit.cli.demo", "the whole way on shipped data, in seconds"),
 }
 
+# Accepted and not listed: another command has taken them in.
+HIDDEN = frozenset({"rules"})
 
 # Commands that read, print and end: they hold no process, lock or file that an exit must close.
 _READ_AND_END = frozenset({"verify"})
@@ -67,9 +69,10 @@ def _parsers(
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (module, summary) in COMMANDS.items():
+        shown: dict[str, Any] = {} if name in HIDDEN else {"help": summary}
         command = commands.add_parser(
             name,
-            help=summary,
+            **shown,
             description=summary[0].upper() + summary[1:] + ".",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
