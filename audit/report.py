@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # More findings of one rule than a person reads; the rest are counted in a last one.
 MOST_PER_RULE = 100
 
-# The id of the finding that stands for a check that raised.
+# The id of the finding that reports a check that raised.
 BUG = "BUG001"
 
 

@@ -84,7 +84,7 @@ def _page(rules: Sequence[Rule]) -> Iterator[str]:
     yield ""
     yield "Made from the docstrings of the rules by `audit rules --format markdown`."
     yield ""
-    yield "| rule | slug | severity | speaks when |"
+    yield "| rule | slug | severity | reported when |"
     yield "| --- | --- | --- | --- |"
     for rule in rules:
         link = f"[{rule.id}](#{rule.id.lower()}-{rule.slug})"
