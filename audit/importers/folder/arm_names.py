@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from audit.importers.folder.joining import Joined
-from audit.importers.folder.place_names import telling, without_dates
+from audit.importers.place_names import telling, without_dates
 
 # Settings that differ between runs of one recipe: where and when a run took place.
 _PLACES = re.compile(

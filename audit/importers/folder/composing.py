@@ -137,8 +137,10 @@ def _metrics(
 
 def _block(run: Settled, logs: Notes) -> dict[str, Any]:
     block: dict[str, Any] = {"seed": run.seed}
-    if run.run.run_id is not None:
-        block["run_id"] = run.run.run_id
+    # Without an id of its own, a run is named by the folder that its trainer wrote.
+    name = run.run.run_id or (run.run.root if run.run.by_trainer else None)
+    if name:
+        block["run_id"] = name
     block["identified_by"] = _identified(run)
     if run.status != "finished":
         block["status"] = run.status
