@@ -10,7 +10,8 @@ from audit.rules import CATALOGUE, Rule
 
 # Turns of phrase that a native reader stumbles over.
 _FOREIGN = re.compile(
-    r"\banew\b|\bnought\b|\bstands? twice\b|\bis due\b|\btask by task\b|\bholds? zero\b|\b\w+s an arm\b"
+    r"\banew\b|\bnought\b|\bstands? twice\b|\bis due\b|\btask by task\b|\bholds? zero\b"
+    r"|\b\w+s an arm\b"
     r"|\b(one|three|[0-9]+) \w+ an? (task|arm|run|seed|step|batch|group|response)\b"
     r"|\bmade again\b|\bis none the\b",
     re.IGNORECASE,
