@@ -9,6 +9,8 @@ The library in four calls::
     analysis = audit.analyse(results)         # deltas, intervals, verdicts
     frame = results.to_frame()                # one row per training run, a pandas frame
 
+and :class:`audit.Study` records one's own training loop.
+
 Everything heavy is imported where it is used, so ``import audit`` costs a few milliseconds.
 """
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from audit.errors import AuditError, InputError, UsageError
     from audit.finding import Finding, NotChecked, Severity
     from audit.policy import Policy
+    from audit.recording import Study
     from audit.report import Report, verify
     from audit.results import Results, load
 
@@ -37,6 +40,7 @@ __all__ = [
     "Report",
     "Results",
     "Severity",
+    "Study",
     "UsageError",
     "__version__",
     "analyse",
@@ -54,6 +58,7 @@ _HOME = {
     "Report": "audit.report",
     "Results": "audit.results",
     "Severity": "audit.finding",
+    "Study": "audit.recording",
     "UsageError": "audit.errors",
     "analyse": "audit.analysis",
     "load": "audit.results",

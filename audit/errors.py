@@ -84,6 +84,10 @@ class UsageError(AuditError):
     """A command line, policy or claim that cannot be carried out: exit status 2."""
 
 
+class RecordingError(AuditError, ValueError):
+    """What a training loop hands over to be recorded cannot be recorded: a bad call."""
+
+
 class ImportRefused(AuditError):  # noqa: N818 - named for what happened to it
     """A file of the named format that cannot be brought over without inventing: exit status 1."""
 
@@ -98,7 +102,7 @@ class InsufficientData(ValueError):  # noqa: N818 - named for what is missing
     message : str
         What is missing, in words.
     reason : str
-        A slug that verdicts carry, e.g. ``"one-seed"`` or ``"no-denominator"``.
+        A slug that verdicts carry, e.g. ``"one-seed"`` or ``"few-tasks"``.
     """
 
     def __init__(self, message: str, reason: str = "insufficient-data") -> None:

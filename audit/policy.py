@@ -22,6 +22,8 @@ CLAIM_RULES = {
     "CLAIM002": "below-noise-floor",
     "CLAIM003": "claim-not-carried",
 }
+# What a policy that nobody wrote calls itself.
+BUILT_IN = "built-in defaults"
 LONGEST_WAIVER = datetime.timedelta(days=365)
 
 _OWN_FILE, _SHARED_FILE = "audit.toml", "pyproject.toml"
@@ -101,7 +103,7 @@ class Policy:
     guardrails: tuple[Guardrail, ...] = ()
     overrides: tuple[Override, ...] = ()
     waivers: tuple[Waiver, ...] = ()
-    source: str = field(default="built-in defaults", compare=False)
+    source: str = field(default=BUILT_IN, compare=False)
 
     def for_path(self, path: str) -> Policy:
         """Return the policy for one file, with the overrides that match its path applied."""

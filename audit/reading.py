@@ -85,6 +85,8 @@ def read_source(path: str | Path) -> Source:
     try:
         if name == "-":
             name = "<stdin>"
+            if sys.stdin is None:  # closed by whoever started this process
+                raise InputError("standard input is closed", path=name)
             data = _bounded(sys.stdin.buffer)
         else:
             with Path(path).open("rb") as file:

@@ -78,7 +78,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("unmatched-protocol",),
     ("no-per-task-outcomes",),
     ("no-room",),
-    ("beyond-plan", "unplanned-looks", "looks-not-recorded"),
+    ("beyond-plan", "unplanned-looks", "looks-not-recorded", "before-first-look"),
     ("too-few-seeds", "too-few-evaluations"),
     ("errors-decide",),
     ("format-only",),
@@ -230,6 +230,24 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "So few runs cannot rule out that the recipe sometimes collapses; the gain is one among "
         "runs that did not.",
         "train more seeds; the line gives the number",
+    ),
+    (
+        "launched-not-recorded",
+        QUALIFIER,
+        "runs",
+        "launched seeds not recorded",
+        "How many runs were launched is not recorded, so nobody can tell whether some were left "
+        "out for their result.",
+        "record launched_seeds: the seeds of every run that was started, by arm",
+    ),
+    (
+        "left-out-of-pairing",
+        QUALIFIER,
+        "runs",
+        "runs without a partner",
+        "Pairing by seed was declared, so runs whose seed the other arm does not have are left "
+        "out of the figures.",
+        "train the missing partners, or do not declare pairing",
     ),
     (
         "pairs-do-not-show-it",
@@ -394,6 +412,15 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "score with a parser that accepts both arms' answers",
     ),
     (
+        "errored",
+        QUALIFIER,
+        "evaluation",
+        "errored answers",
+        "Some answers ended in an error instead of a text; they were counted as wrong, left out, "
+        "and in the worst way, and the weakest word is given.",
+        "evaluate the errored answers again",
+    ),
+    (
         "missing-sensitive",
         QUALIFIER,
         "evaluation",
@@ -509,6 +536,14 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "declare a plan before the first result: audit plan --declare",
     ),
     (
+        "plan-not-dated",
+        QUALIFIER,
+        "looks",
+        "a plan whose date cannot be checked",
+        "Nothing shows that the plan was declared before the first evaluation.",
+        "commit the plan before the first run, or let audit train record it",
+    ),
+    (
         "futile",
         QUALIFIER,
         "looks",
@@ -518,7 +553,7 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ),
     (
         "before-first-look",
-        QUALIFIER,
+        REFUSAL,
         "looks",
         "before the first look",
         "The plan asks for more seeds per arm before it is looked at; there is no p-value yet.",

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import datetime
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from audit.finding import Finding, NotChecked, Severity, Waiver
 from audit.pointer import locate, natural_key
 from audit.policy import CLAIM_RULES, Policy, today
 from audit.reading import Source
 from audit.results import Results
-from audit.rules import CATALOGUE
-from audit.rules.rule import Case, Found, Held, Outcome, Rule, Skipped
+from audit.rules import CATALOGUE, Case, CheckResult, Failed, Passed, Rule, Unchecked
 
 if TYPE_CHECKING:
     from audit.analysis import Analysis
@@ -26,15 +24,45 @@ if TYPE_CHECKING:
 # More findings of one rule than a person reads; the rest are counted in a last one.
 MOST_PER_RULE = 100
 
-# The id of the finding that stands for a check that raised.
+# The id of the finding that reports a check that raised.
 BUG = "BUG001"
 
-T = TypeVar("T")
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """What one rule said of one file.
+
+    Attributes
+    ----------
+    rule : str
+        Its id.
+    passed : int
+        Checks that passed.
+    failed : int
+        Findings, those that only inform left out.
+    reasons : tuple of str
+        Why it could not be checked, where it could not.
+    """
+
+    rule: str
+    passed: int
+    failed: int
+    reasons: tuple[str, ...]
+
+    @property
+    def state(self) -> str:
+        """``failed`` where anything did, else ``passed``, else ``not checked``."""
+        return "failed" if self.failed else "passed" if self.passed else "not checked"
+
+    @property
+    def checked(self) -> bool:
+        """Whether anything was checked."""
+        return self.state != "not checked"
 
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of verifying one file.
+    """What verifying one file gave.
 
     Attributes
     ----------
@@ -44,19 +72,22 @@ class Report:
         Worst first, then by rule and place; without line and column, see ``findings``.
     not_checked : tuple of NotChecked
         Checks that lacked their data, with the reason.
-    held : int
-        Relations that were checked and hold.
+    passed : int
+        Checks that passed.
     exit_status : int
         0 clean, 1 refused or wrong, 3 a rule raised (a bug of ours).
+    rules : tuple of RuleResult
+        What each rule that ran said, in the order of the catalogue.
     """
 
     name: str
     sha256: str
     found: tuple[Finding, ...]
     not_checked: tuple[NotChecked, ...]
-    held: int
+    passed: int
     exit_status: int
     case: Case = field(repr=False, compare=False)
+    rules: tuple[RuleResult, ...] = ()
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -68,6 +99,11 @@ class Report:
         return tuple(
             replace(f, line=places[f.pointer][0], column=places[f.pointer][1]) for f in self.found
         )
+
+    def rule(self, identifier: str) -> RuleResult:
+        """Return what one rule said; one that did not run was not checked."""
+        found = next((result for result in self.rules if result.rule == identifier), None)
+        return found or RuleResult(identifier, 0, 0, ("the rule was not selected",))
 
     @property
     def policy(self) -> Policy:
@@ -101,6 +137,7 @@ def verify(
     artifacts: str | Path | None = None,
     claims: Iterable[Claim] = (),
     policy: Policy | None = None,
+    siblings: Iterable[float] = (),
 ) -> Report:
     """Check a results file against its contract, itself and the data at hand.
 
@@ -116,6 +153,8 @@ def verify(
         Claims to judge beside those of the file.
     policy : Policy, optional
         Limits and waivers; the built-in defaults when left out.
+    siblings : iterable of float
+        P-values, before Holm's correction, of claims that other files of the same study make.
 
     Raises
     ------
@@ -123,7 +162,7 @@ def verify(
         When ``data`` or ``artifacts`` cannot be read.
     """
     policy = policy or Policy()
-    case = _case(results, data, artifacts, tuple(claims), policy)
+    case = replace(_case(results, data, artifacts, tuple(claims), policy), siblings=tuple(siblings))
     tally = _Tally()
     # A refused claim fails whatever rules are selected; only a waiver, with a reason, lets it by.
     kept = CLAIM_RULES if case.claims or results.items("claims") else ()
@@ -138,9 +177,10 @@ def verify(
         sha256=results.sha256,
         found=found,
         not_checked=tuple(tally.not_checked),
-        held=tally.held,
+        passed=sum(result.passed for result in tally.rules),
         exit_status=3 if tally.raised else int(refused),
         case=case,
+        rules=tuple(tally.rules),
     )
 
 
@@ -168,55 +208,69 @@ class _Tally:
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self.not_checked: list[NotChecked] = []
-        self.held = 0
+        self.rules: list[RuleResult] = []
         self.raised = False
 
-    def guarded(self, compute: Callable[[], T]) -> T | None:
-        """Return what ``compute`` gives; a bug in it must not hide the rest, nor pass."""
+    def run(self, rule: Rule, case: Case) -> None:
+        """Ask one rule; a bug in it must not hide the rest, nor pass."""
+        said = _Said()
         try:
-            return compute()
+            for result in _results(rule, case):
+                said.add(result)
         except Exception as error:
             self.raised = True
             self.findings.append(_bug(error))
-            return None
+        self.findings += [_finding(rule, one) for one in said.shown()]
+        self.not_checked += [
+            NotChecked(rule.id, rule.slug, one.reason, one.pointer) for one in said.unchecked
+        ]
+        reasons = tuple(one.reason for one in said.unchecked)
+        self.rules.append(RuleResult(rule.id, said.passed, said.failed(rule), reasons))
 
-    def run(self, rule: Rule, case: Case) -> None:
-        first: list[Found] = []
-        rest: deque[Found] = deque(maxlen=1)
-        count = self.guarded(lambda: self._listen(rule, case, first, rest)) or 0
-        if rest and count:
-            message = f"and {count - MOST_PER_RULE} more like this, the last one here"
-            first.append(replace(rest[0], message=message))
-        self.findings += [_finding(rule, one) for one in first]
 
-    def _listen(self, rule: Rule, case: Case, first: list[Found], rest: deque[Found]) -> int:
-        """Sort what a rule says; a flood of findings is counted, not kept."""
-        count = 0
-        for outcome in _outcomes(rule, case):
-            if isinstance(outcome, Held):
-                self.held += outcome.count
-            elif isinstance(outcome, Skipped):
-                self._skip(rule, outcome)
+class _Said:
+    """What one rule says; a flood of findings is counted, not kept."""
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.unchecked: list[Unchecked] = []
+        self._first: list[Failed] = []
+        self._last: Failed | None = None
+        self._count = 0
+
+    def add(self, result: CheckResult) -> None:
+        if isinstance(result, Passed):
+            self.passed += result.count
+        elif isinstance(result, Unchecked):
+            self.unchecked.append(result)
+        else:
+            self._count += 1
+            if self._count <= MOST_PER_RULE:
+                self._first.append(result)
             else:
-                count += 1
-                (first if count <= MOST_PER_RULE else rest).append(outcome)
-        return count
+                self._last = result
 
-    def _skip(self, rule: Rule, outcome: Skipped) -> None:
-        entry = NotChecked(rule.id, rule.slug, outcome.reason, outcome.pointer)
-        if entry not in self.not_checked[-MOST_PER_RULE:]:
-            self.not_checked.append(entry)
+    def failed(self, rule: Rule) -> int:
+        """Count what failed, without what only informs."""
+        informs = sum((f.severity or rule.severity) == Severity.INFO for f in self._first)
+        return self._count - informs
+
+    def shown(self) -> list[Failed]:
+        if self._last is None:
+            return self._first
+        message = f"and {self._count - MOST_PER_RULE} more like this, the last one here"
+        return [*self._first, replace(self._last, message=message)]
 
 
-def _outcomes(rule: Rule, case: Case) -> Iterator[Outcome]:
-    """Run a rule; without a sound document only the families that read the text run."""
+def _results(rule: Rule, case: Case) -> Iterator[CheckResult]:
+    """Ask a rule; without a sound document only the families that read the text run."""
     if case.results.sound is None and rule.family not in ("READ", "SCHEMA"):
-        yield Skipped("the file breaks its contract, see the schema findings")
+        yield Unchecked("the file breaks its contract, see the schema findings")
         return
     yield from rule.check(case)
 
 
-def _finding(rule: Rule, found: Found) -> Finding:
+def _finding(rule: Rule, found: Failed) -> Finding:
     return Finding(
         rule=rule.id,
         slug=rule.slug,

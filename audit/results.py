@@ -46,7 +46,7 @@ class Evaluation:
         """Name of what is measured; ``accuracy`` where the file does not say."""
         return self.document.get("metric") or DEFAULT_METRIC
 
-    @property
+    @cached_property
     def task_ids(self) -> tuple[str, ...] | None:
         """Ids of the tasks in the order of the outcome lists; None when not recorded."""
         ids = self.document.get("task_ids")
@@ -87,7 +87,7 @@ class Evaluation:
         """Whether outcomes per task were recorded."""
         return (self.counts is not None and self.samples is not None) or self.scores is not None
 
-    @property
+    @cached_property
     def mean(self) -> float | None:
         """Mean over tasks with equal weights, each task's mean over its samples."""
         if self.counts is not None and self.samples is not None:
@@ -205,8 +205,8 @@ class Arm:
 
     @property
     def is_control(self) -> bool:
-        """Whether its role or its name says control or baseline."""
-        words = f"{self.role} {self.name}".lower()
+        """Whether its role says control; its name counts where it has no role."""
+        words = (self.role or self.name).lower()
         return "control" in words or "baseline" in words
 
 
@@ -231,6 +231,8 @@ class Results:
     document: dict[str, Any]
     source: Source
     defects: tuple[Defect, ...] = field(default=())
+    # What audit.facts derived from the document, by the name of the derivation.
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 
 import audit
 from audit.cli.formats import FORMATS, Style, render
-from audit.cli.outcomes import FileOutcome, Outcomes
+from audit.fleet.files import FileResult, FileResults
 from audit.errors import AuditError
 from audit.reading import Source
 from audit.results import from_source
@@ -116,9 +116,9 @@ def judge(data: bytes, formats: tuple[str, ...] = ()) -> str:
     """Return how verifying these bytes ends: ``status 0/1/3`` or ``one line`` (status 2)."""
     try:
         report = audit.verify(from_source(Source("hostile.json", data, "")))
-        outcome = FileOutcome("hostile.json", report, None, report.exit_status)
+        outcome = FileResult("hostile.json", report, None, report.exit_status)
         for name in formats:
-            render(name, Outcomes((outcome,)), Style())
+            render(name, FileResults((outcome,)), Style())
     except AuditError as error:
         lines = len(str(error).splitlines())
         return "one line (status 2)" if lines == 1 else f"REFUSED IN {lines} LINES"

@@ -12,8 +12,7 @@ from audit.finding import Severity
 from audit.pointer import parts
 from audit.resources import resource
 from audit.results import from_document
-from audit.rules import CATALOGUE, Case, Found, Skipped, find_rule
-from audit.rules.rule import Outcome, Rule
+from audit.rules import CATALOGUE, Case, CheckResult, Failed, Rule, Unchecked, find_rule
 
 SHARED = Path(__file__).resolve().parents[1] / ".." / "shared"
 
@@ -60,7 +59,7 @@ def _owner(document: dict[str, Any], pointer: str) -> tuple[Any, Any]:
     return owner, int(last) if isinstance(owner, list) else last
 
 
-def outcomes(document: dict[str, Any], rule: str, **kwargs: Any) -> list[Outcome]:
+def outcomes(document: dict[str, Any], rule: str, **kwargs: Any) -> list[CheckResult]:
     """Return what one rule says; keywords go to the case (data, artifacts, claims, policy)."""
     found = find_rule(rule)
     assert found is not None, f"no rule {rule}"
@@ -69,19 +68,19 @@ def outcomes(document: dict[str, Any], rule: str, **kwargs: Any) -> list[Outcome
     return list(found.check(case))
 
 
-def severity(rule: Rule, found: Found) -> Severity:
+def severity(rule: Rule, found: Failed) -> Severity:
     """Return how bad a finding is: its own severity, else its rule's."""
     return rule.severity if found.severity is None else found.severity
 
 
 def places(document: dict[str, Any], rule: str, **kwargs: Any) -> set[str]:
     """Return the pointers one rule speaks of, at any severity."""
-    return {o.pointer for o in outcomes(document, rule, **kwargs) if isinstance(o, Found)}
+    return {o.pointer for o in outcomes(document, rule, **kwargs) if isinstance(o, Failed)}
 
 
 def reasons(document: dict[str, Any], rule: str, **kwargs: Any) -> set[str]:
     """Return why one rule could not be checked."""
-    return {o.reason for o in outcomes(document, rule, **kwargs) if isinstance(o, Skipped)}
+    return {o.reason for o in outcomes(document, rule, **kwargs) if isinstance(o, Unchecked)}
 
 
 def spoken(document: dict[str, Any], **kwargs: Any) -> set[tuple[str, str]]:
@@ -93,5 +92,5 @@ def spoken(document: dict[str, Any], **kwargs: Any) -> set[tuple[str, str]]:
         for rule in CATALOGUE
         if readable or rule.family in ("READ", "SCHEMA")
         for outcome in rule.check(case)
-        if isinstance(outcome, Found) and severity(rule, outcome) >= Severity.WARNING
+        if isinstance(outcome, Failed) and severity(rule, outcome) >= Severity.WARNING
     }

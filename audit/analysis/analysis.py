@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from audit.analysis.arms import ArmRates, arm_rates
 from audit.analysis.claiming import ClaimResult, judge, without_direction
@@ -14,8 +13,10 @@ from audit.analysis.floors import Floor, NotMeasured
 from audit.analysis.measures import Measure, measures
 from audit.analysis.rounds import RoundPair, Uncompared, round_pairs
 from audit.analysis.settings import settings_for
+from audit.analysis.ship import StudyDecision, decide_to_ship, guardrail_claims
 from audit.analysis.study import Study
-from audit.claims import BASE, Claim, claims_of
+from audit.claims import BASE, Claim, claims_of, parse_claim
+from audit.facts.plans import looks_before
 from audit.policy import Policy
 from audit.results import Results
 
@@ -66,20 +67,24 @@ class Analysis:
             if self.study.side(name, measure).runs
         )
 
+    @cached_property
+    def decision(self) -> StudyDecision | None:
+        """Ship, discuss or don't; None where no claim is guarded."""
+        return decide_to_ship(self.study, self.claims)
+
     @property
     def refused_claims(self) -> tuple[ClaimResult, ...]:
         """The claims that do not stand."""
         return tuple(claim for claim in self.claims if not claim.stands)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all figures as JSON values, unrounded, in a stable order."""
-        from audit.analysis.document import analysis_document
-
-        return analysis_document(self)
-
 
 def analyse(
-    results: Results, *, policy: Policy | None = None, claims: Iterable[Claim] = ()
+    results: Results,
+    *,
+    policy: Policy | None = None,
+    claims: Iterable[Claim | str] = (),
+    looked: Iterable[int] = (),
+    siblings: Iterable[float] = (),
 ) -> Analysis:
     """Compute the statistics of a results file.
 
@@ -89,11 +94,19 @@ def analyse(
         From :func:`audit.load`.
     policy : Policy, optional
         Level, margin, target and minimum seeds; the built-in defaults when left out.
-    claims : iterable of Claim
-        Claims to judge beside those of the file, in one family.
+    claims : iterable of Claim or str
+        Claims to judge beside those of the file, in one family; text as on the command line.
+    looked : iterable of int
+        Runs per arm at which the claims were judged before, without a plan; what the file says
+        where left out.
+    siblings : iterable of float
+        P-values, before Holm's correction, of the claims that other files of the same study make:
+        splitting a study over files does not leave its family of claims.
     """
-    study = Study(results, policy or Policy())
-    judged = judge(study, (*claims_of(results), *claims))
+    study = Study(results, policy or Policy(), tuple(looked) or looks_before(results))
+    given = (parse_claim(one) if isinstance(one, str) else one for one in claims)
+    made = (*claims_of(results), *given)
+    judged = judge(study, (*made, *guardrail_claims(study, made)), tuple(siblings))
     found = measures(results)
     compared = {
         without_direction(c.comparison): c.comparison for c in judged if c.comparison is not None

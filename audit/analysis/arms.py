@@ -60,7 +60,9 @@ def _rate(side: Side, measure: Measure, level: float) -> Rate | NotMeasured:
     aligned = align(side.entries(), side.entries()[:1])
     if isinstance(aligned, str):
         return NotMeasured(aligned)
-    whole = aligned.complete().by_cluster()
+    whole = aligned.complete()
+    if not whole.tasks:
+        return NotMeasured("no task is in every run")
     try:
         mean, low, high = _interval(whole.control, level)
     except InsufficientData as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from audit.analysis.measures import Measure, MeasuredRun, Side
@@ -13,11 +13,19 @@ from audit.errors import InsufficientData
 
 
 def score_numbers(
-    control: Side, treatment: Side, measure: Measure, settings: Settings
+    control: Side,
+    treatment: Side,
+    measure: Measure,
+    settings: Settings,
+    printed: Sequence[float],
 ) -> Numbers | Refusal:
-    """Return the test of two sides by their scores, or why it cannot be made."""
+    """Return the test of two sides by their scores, or why it cannot be made.
+
+    ``printed`` are all scores of the metric in the file: their decimals say how far they are
+    rounded. Recorded answers bound the variance of a share of right ones, and of nothing else.
+    """
     scores = [scores_of(side) for side in (control, treatment)]
-    answers = _answers_behind((*control.runs, *treatment.runs))
+    answers = _answers_behind((*control.runs, *treatment.runs)) if measure.share else None
     if measure.span is None:
         return Refusal("unknown-scale", f"{measure.name} has no bounds, so no floor can be set")
     if min(map(len, scores)) < 2:
@@ -26,10 +34,11 @@ def score_numbers(
     shares = [[on_unit(value, measure) for value in values] for values in scores]
     if any(not 0 <= value <= 1 for values in shares for value in values):
         return Refusal("unknown-scale", f"a score of {measure.name} lies outside its scale")
-    from audit.stats import score_delta
+    from audit.stats import printed_unit, score_delta
 
+    unit = printed_unit(printed) / Fraction(repr(measure.span))
     try:
-        result = score_delta(*map(_printed, shares), tasks=answers, level=settings.level)
+        result = score_delta(*shares, answers=answers, unit=unit, level=settings.level)
     except InsufficientData as error:
         return Refusal(error.reason, str(error))
     return Numbers(result, measure, answers, min(map(len, scores)))
@@ -40,11 +49,6 @@ def on_unit(value: Fraction, measure: Measure) -> Fraction:
     if measure.span == 1 and measure.low == 0:
         return value
     return (value - Fraction(repr(measure.low))) / Fraction(repr(measure.span))
-
-
-def _printed(values: list[Fraction]) -> list[object]:
-    """Give scores as decimals, whose digits tell the number of answers where it is unknown."""
-    return [float(value) for value in values]
 
 
 def _answers_behind(runs: Iterable[MeasuredRun]) -> int | None:

@@ -2,37 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from math import sqrt
+from typing import TYPE_CHECKING
 
 from audit.analysis.by_score import on_unit, score_numbers, scores_of
 from audit.analysis.by_task import TaskTest
 from audit.analysis.design import Design, design_of_scores, design_of_tasks
 from audit.analysis.floors import Floor, NotMeasured
 from audit.analysis.measures import Measure, Side, pass_at
-from audit.analysis.numbers import Interval, Numbers
+from audit.analysis.numbers import Interval, Numbers, Reading
 from audit.analysis.pairing import Description, describe
-from audit.analysis.refusals import few_tasks, refusal_by_runs, refusal_by_tasks
+from audit.analysis.parsing import Parsing, parsing
+from audit.analysis.refusals import (
+    few_tasks,
+    ordered,
+    refusals_by_answers,
+    refusals_by_runs,
+    refusals_by_tasks,
+)
 from audit.analysis.settings import Settings
 from audit.analysis.study import Study
 from audit.analysis.tables import Aligned, align
 from audit.analysis.verdict import (
     LARGEST_SD_RATIO,
-    Outcome,
+    Decision,
     Refusal,
     Verdict,
     size_qualifier,
     weakest,
 )
 from audit.claims import BASE
+from audit.facts.evidence import Evidence
+from audit.facts.evidence import weakest as least_evidence
 from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
 
-FEWEST_PAIRS = 3
+if TYPE_CHECKING:
+    from audit.analysis.resampled import Resampled
+    from audit.stats import CollapseRisk
+
 # With fewer runs the error rate is not kept everywhere: see benchmarks/calibration.md.
 PROVISIONAL_BELOW = 3
-PROVISIONAL_BELOW_BASE = 5
 
 
 @dataclass(frozen=True)
@@ -45,15 +58,17 @@ class Comparison:
     arm, against : str
         Their difference is ``arm`` minus ``against``.
     kind : str
-        ``per-task``, ``scores`` (one score a run), ``base``, or ``one-seed``.
+        ``per-task``, ``scores`` (one score per run), ``average`` (over benchmarks), ``base``, or
+        ``one-seed``.
     settings : Settings
         Level, margin, target and pairing it is judged by.
     control, treatment : Side
         The runs that entered, and those that could not.
     numbers : tuple of Numbers
-        The test on the tasks all runs share, then with missing ones scored against the claim.
-    refusal : Refusal or None
-    outcome : Outcome or None
+        The test under each reading of the answers, the plain one first.
+    refusals : tuple of Refusal
+        Why no verdict is given, the first to be told in front; empty where one is.
+    decision : Decision or None
         The weakest word of ``numbers``; None when refused.
     aligned : Aligned or None
         Outcomes per task, missing cells included.
@@ -69,8 +84,8 @@ class Comparison:
     control: Side
     treatment: Side
     numbers: tuple[Numbers, ...]
-    refusal: Refusal | None
-    outcome: Outcome | None
+    refusals: tuple[Refusal, ...]
+    decision: Decision | None
     aligned: Aligned | None
     paired: bool
     study: Study = field(repr=False, compare=False)
@@ -91,14 +106,64 @@ class Comparison:
         return len(self.treatment.runs), len(self.control.runs)
 
     @property
-    def standing(self) -> Numbers | None:
-        """The numbers the verdict rests on: those with the weakest word."""
-        if not self.numbers or self.outcome is None:
-            return self.numbers[0] if self.numbers else None
-        word = self.outcome.word
-        return next(
-            (n for n in self.numbers if n.outcome(self.settings).word == word), self.numbers[0]
+    def refusal(self) -> Refusal | None:
+        """The first reason why no verdict is given."""
+        return self.refusals[0] if self.refusals else None
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """How well the runs are known to be trainings; None below two runs in an arm."""
+        sides = [side for side in (self.treatment, self.control) if side.name != BASE]
+        if any(len(side.runs) < 2 for side in sides):
+            return None
+        return least_evidence(self.study.evidence(side) for side in sides)
+
+    @property
+    def independent_runs(self) -> tuple[int, int]:
+        """Trainings of ``arm`` and of ``against``, copies and steps of one run counted once."""
+        mine, theirs = (
+            len(side.runs) - len(self.study.same_runs(side))
+            for side in (self.treatment, self.control)
         )
+        return mine, theirs
+
+    @cached_property
+    def standing(self) -> Numbers | None:
+        """The numbers the verdict rests on: those of the reading that says least.
+
+        For a claim of a gain or a loss that is the reading with the largest p-value; else that
+        of the weakest word, and among equal words the largest p-value of no difference. Where no
+        verdict is given it is the plain reading; none where outcomes are missing.
+        """
+        if any(refusal.reason == "incomplete" for refusal in self.refusals):
+            return None  # what is missing may be missing for a reason: no reading is the study's
+        if self.decision is None:
+            return self.numbers[0] if self.numbers else None
+        settings = self.settings
+        if settings.direction in ("gain", "loss"):
+            about, direction = self.numbers[0].about(settings), settings.direction
+            return max(
+                self.numbers,
+                key=lambda n: (n.p_value(about, direction), n.two_sided_p_value(settings)),
+            )
+        return max(
+            self.numbers,
+            key=lambda n: (-n.decision(settings).strength, n.two_sided_p_value(settings)),
+        )
+
+    @property
+    def reading(self) -> Reading | None:
+        """How answers and tasks were counted in the numbers the verdict rests on."""
+        return self.standing.reading if self.standing is not None else None
+
+    @cached_property
+    def other_words(self) -> tuple[Numbers, ...]:
+        """The readings whose word is not that of the verdict."""
+        if self.decision is None:
+            return ()
+        word = self.decision.word, self.decision.detail
+        made = ((n, n.decision(self.settings)) for n in self.numbers)
+        return tuple(n for n, found in made if (found.word, found.detail) != word)
 
     @cached_property
     def delta(self) -> float | None:
@@ -113,10 +178,10 @@ class Comparison:
     def interval(self, about: str, level: float | None = None) -> Interval | NotMeasured:
         """Return the interval about ``tasks`` or ``benchmark``, at the declared level if not told.
 
-        Where the verdict is refused it is still returned when two runs an arm allow it.
+        Where the verdict is refused it is still returned when two runs per arm allow it.
         """
         if self.standing is None:
-            reason = "needs two training runs an arm" if self.kind == "one-seed" else "refused"
+            reason = "needs two training runs per arm" if self.kind == "one-seed" else "refused"
             return NotMeasured(self.refusal.line if self.refusal else reason)
         found = self.standing.interval(about, level or self.settings.level)
         return found or NotMeasured("needs outcomes per task of every run")
@@ -130,7 +195,28 @@ class Comparison:
     @cached_property
     def description(self) -> Description:
         """What is shown beside the verdict and decides nothing: pairs, one-seed interval."""
-        return describe(self.study, self)
+        return describe(
+            self.study.results,
+            self.control,
+            self.treatment,
+            measure=self.measure,
+            level=self.settings.level,
+            aligned=self.aligned,
+            refused=bool(self.refusals),
+        )
+
+    @cached_property
+    def collapse_risk(self) -> CollapseRisk | None:
+        """What collapses that were not seen may undo of a gain; None where there is no gain."""
+        standing = self.standing
+        if standing is None or self.decision is None or self.decision.word != "gain":
+            return None
+        sign = 1.0 if self.measure.higher_is_better else -1.0
+        mean = standing.result.treatment.mean if sign > 0 else 1 - standing.result.treatment.mean
+        from audit.stats import collapse_risk
+
+        runs = len(self.treatment.runs)
+        return collapse_risk(sign * standing.result.delta, mean, runs=runs, level=0.95)
 
     @cached_property
     def floor(self) -> Floor | NotMeasured:
@@ -142,7 +228,10 @@ class Comparison:
         """The floor of a difference of means over these runs."""
         if not isinstance(self.floor, Floor) or not all(self.seeds):
             return None
-        return self.floor.between(self.seeds[1], self.seeds[0])
+        floor = self.floor.between(self.seeds[1], self.seeds[0])
+        # A run's score is the mean of so many evaluations of it.
+        evaluations = max(len(self.measure.checkpoints), 1)
+        return None if floor is None else floor / sqrt(evaluations)
 
     @property
     def below_floor(self) -> bool:
@@ -159,18 +248,25 @@ class Comparison:
         level = self.settings.level
         if self.kind == "base":
             return NotMeasured("the planner covers two trained arms")
+        if self.kind == "average":
+            return NotMeasured("the planner covers one benchmark")
         if self.standing is None:
-            return NotMeasured("needs two training runs an arm")
+            return NotMeasured("needs two training runs per arm")
         if min(self.standing.tasks or 2, 2) < 2:
             return NotMeasured("needs two tasks")
         if self.kind == "per-task" and self.aligned is not None:
             tasks = self.aligned.complete().by_cluster()
             if len(tasks.tasks) < 2:
                 return NotMeasured("needs two tasks")
-            return design_of_tasks(tasks, level, new_tasks=self.settings.target == "tasks")
+            return design_of_tasks(
+                tasks,
+                level,
+                new_tasks=self.settings.target == "tasks",
+                answers=self.aligned.independent,
+            )
         if not isinstance(self.standing.result, ScoreDelta):
             return NotMeasured("no test was made")
-        if self.standing.result.denominator < 2:
+        if self.standing.result.answers is not None and self.standing.result.answers < 2:
             return NotMeasured("needs two answers behind a score")
         scores = [
             [on_unit(score, self.measure) for score in scores_of(side)]
@@ -189,14 +285,13 @@ class Comparison:
     def verdict(self) -> Verdict:
         """The word, with every qualifier."""
         target = "benchmark" if self.kind == "scores" else self.settings.target
-        if self.refusal is not None or self.outcome is None:
+        if self.refusal is not None or self.decision is None:
             refusal = self.refusal or Refusal("not-measured", "nothing was compared")
             return Verdict("refused", refusal.reason, target=target, line=refusal.line)
-        return Verdict(
-            self.outcome.word, self.outcome.detail, tuple(self._qualifiers(self.outcome)), target
-        )
+        qualifiers = tuple(dict.fromkeys(self._qualifiers(self.decision)))
+        return Verdict(self.decision.word, self.decision.detail, qualifiers, target)
 
-    def _qualifiers(self, found: Outcome) -> Iterable[str]:
+    def _qualifiers(self, found: Decision) -> Iterable[str]:
         standing = self.standing
         if standing is None:
             return
@@ -207,29 +302,40 @@ class Comparison:
             yield from [size] if size else []
         if found.too_few_tasks:
             yield "too-few-tasks-for-equivalence"
+        if found.no_room:
+            yield "no-room"
         if found.detail == "inconclusive" and self.underpowered:
             yield "underpowered"
         if found.word == "flat" and standing.about(self.settings) == "tasks":
             low, high = standing.improvement("benchmark", self.settings.level)
             if low > 0 or high < 0:
                 yield "benchmark-only " + ("gain" if low > 0 else "loss")
-        few = PROVISIONAL_BELOW_BASE if self.kind == "base" else PROVISIONAL_BELOW
-        if min(self.trained_runs) < few:
+        gain_over_base = self.kind == "base" and found.word == "gain"
+        if gain_over_base or min(self.trained_runs) < PROVISIONAL_BELOW:
             yield "provisional"
         if found.word != "flat":
             if self.below_floor:
                 yield "below-eval-floor"
             if self._skewed:
                 yield "skewed-scale"
-        yield from self._losses()
+        if self.kind == "scores" and standing.tasks is None:
+            yield "rounded-scores"
+        yield from self._losses(found)
 
-    def _losses(self) -> Iterable[str]:
+    def _losses(self, found: Decision) -> Iterable[str]:
         if self.control.lost or self.treatment.lost:
             yield "seeds-lost"
-        words = {n.outcome(self.settings).word for n in self.numbers}
-        details = {n.outcome(self.settings).detail for n in self.numbers}
-        if len(words) > 1 or len(details) > 1:
+        readings = [other.reading for other in self.other_words]
+        if any(reading.missing != self.numbers[0].missing for reading in readings):
             yield "missing-sensitive"
+        if any(reading.errors != "wrong" for reading in readings):
+            yield "errors-decide"
+        if any(reading.grouping != "tasks" for reading in readings) or (
+            readings and self.reading is not None and self.reading.grouping != "tasks"
+        ):
+            yield "cluster-sensitive"
+        if self.parsing is not None:
+            yield from self.parsing.qualifiers(found.word, self.settings)
 
     @property
     def trained_runs(self) -> tuple[int, ...]:
@@ -248,22 +354,37 @@ class Comparison:
         edge = any(not 0.1 <= arm.mean <= 0.9 for arm in (control, result.treatment))
         return edge and pair[1] > LARGEST_SD_RATIO**2 * pair[0]
 
-    @cached_property
+    @property
     def without_errors(self) -> Numbers | None:
         """The numbers with errored answers left out instead of wrong; None where none errored."""
-        sides = (self.control, self.treatment)
-        errored = any(any(o.errored or ()) for side in sides for _, _, o in side.entries())
-        if not errored or not all(side.per_task for side in sides):
+        return next((n for n in self.numbers if n.reading.errors == "dropped"), None)
+
+    @cached_property
+    def resampled(self) -> Resampled | NotMeasured:
+        """Bootstrap intervals and exact p-values, shown beside the verdict and never deciding."""
+        if self.aligned is None or self.against == BASE:
+            return NotMeasured("needs outcomes per task of two trained arms")
+        whole = self.aligned.complete()
+        if not whole.tasks:
+            return NotMeasured("no task is in every run")
+        from audit.analysis.resampled import resample
+
+        return resample(
+            whole,
+            span=self.measure.span or 1.0,
+            paired=self.paired,
+            level=self.settings.level,
+        )
+
+    @cached_property
+    def parsing(self) -> Parsing | None:
+        """The difference split into format and content; None where nothing is unparsed."""
+        if self.aligned is None or self.against == BASE or self.kind == "one-seed":
             return None
-        entries = [
-            [(arm, run, found.without_errors()) for arm, run, found in side.entries()]
-            for side in sides
-        ]
-        aligned = align(*entries)
-        if isinstance(aligned, str):
+        if self.measure.given_parsed:
             return None
-        test = TaskTest(self.measure, self.settings, self.kind == "base", self.paired)
-        return test.made(aligned.complete(), "none")
+        whole = self.aligned.complete()
+        return parsing(whole, self.measure, self.settings, paired=self.paired)
 
     @cached_property
     def pass_at_k(self) -> Comparison | None:
@@ -291,78 +412,110 @@ def compare(
         Names of arms; ``against`` may be ``base``.
     settings : Settings
     """
-    control, treatment = study.side(against, measure), study.side(arm, measure)
-    paired = False
-    if settings.paired and against != BASE:
-        control, treatment, paired = _paired_sides(control, treatment)
+    if measure.parts:
+        return _by_average(study, measure, arm, against, settings)
+    measure = study.at_common_step(measure, arm, against)
+    control, treatment, paired = study.sides(arm, against, measure, paired=settings.paired)
     test = TaskTest(measure, settings, against == BASE, paired)
-    refusal = refusal_by_runs(control, treatment, study.policy)
+    refusals = [
+        *refusals_by_runs(study, control, treatment),
+        *refusals_by_answers(control, treatment, measure),
+    ]
     found: Aligned | str | None = None
     numbers: tuple[Numbers, ...] = ()
     if control.per_task and treatment.per_task:
         found = align(control.entries(), treatment.entries())
         if isinstance(found, str):
-            refusal = refusal or Refusal("incomplete", f"the tasks cannot be matched: {found}")
+            refusals.append(Refusal("incomplete", f"the tasks cannot be matched: {found}"))
         else:
-            refusal = refusal or refusal_by_tasks(found)
-            numbers = test.ways(found)
-    elif against != BASE and control.runs and treatment.runs:
-        scored = score_numbers(control, treatment, measure, settings)
+            refusals += refusals_by_tasks(found)
+            if measure.given_parsed:
+                numbers, lacking = _among_parsed(found, measure, settings, paired)
+                refusals += lacking
+            else:
+                numbers = test.readings(found)
+    elif against != BASE and control.measured and treatment.measured:
+        printed = study.printed_scores(measure)
+        scored = score_numbers(control, treatment, measure, settings, printed)
         if isinstance(scored, Refusal):
-            refusal = refusal or scored
+            refusals.append(scored)
         else:
             numbers = (scored,)
-            refusal = refusal or few_tasks(scored.tasks)
-    refusal = refusal or _identical(numbers, control, treatment)
-    outcome = None
-    if refusal is None and numbers:
-        outcome = weakest([n.outcome(settings) for n in numbers])
+            refusals += few_tasks(scored.tasks)
+    told = ordered((*refusals, *_identical(numbers, control, treatment)))
     return Comparison(
         measure=measure,
         arm=treatment.name,
         against=control.name,
-        kind=_kind(control, treatment, refusal),
+        kind=_kind(control, treatment, told),
         settings=settings,
         control=control,
         treatment=treatment,
         numbers=numbers,
-        refusal=refusal,
-        outcome=outcome,
+        refusals=told,
+        decision=None if told or not numbers else weakest([n.decision(settings) for n in numbers]),
         aligned=found if isinstance(found, Aligned) else None,
         paired=paired,
         study=study,
     )
 
 
-def _kind(control: Side, treatment: Side, refusal: Refusal | None) -> str:
+def _among_parsed(
+    aligned: Aligned, measure: Measure, settings: Settings, paired: bool
+) -> tuple[tuple[Numbers, ...], list[Refusal]]:
+    """Return the test of right answers among the parsed ones, or why it cannot be made."""
+    found = parsing(aligned.complete(), measure, settings, paired=paired)
+    if found is None:
+        line = "no run records its unparsed answers, so none can be left out"
+        return (), [Refusal("not-measured", line)]
+    return (found.among_parsed,), []
+
+
+def _by_average(
+    study: Study, measure: Measure, arm: str, against: str, settings: Settings
+) -> Comparison:
+    from audit.analysis.averages import averaged
+
+    found = averaged(study, measure, arm, against, settings)
+    told = ordered(found.refusals)
+    decisions = [numbers.decision(settings) for numbers in found.numbers]
+    return Comparison(
+        measure=measure,
+        arm=found.treatment.name,
+        against=found.control.name,
+        kind="average",
+        settings=settings,
+        control=found.control,
+        treatment=found.treatment,
+        numbers=found.numbers,
+        refusals=told,
+        decision=None if told or not decisions else weakest(decisions),
+        aligned=None,
+        paired=found.paired,
+        study=study,
+    )
+
+
+def _kind(control: Side, treatment: Side, refusals: Sequence[Refusal]) -> str:
     if control.name == BASE:
         return "base"
-    if refusal is not None and refusal.reason == "one-seed":
+    if any(refusal.reason == "one-seed" for refusal in refusals):
         return "one-seed"
     return "per-task" if control.per_task and treatment.per_task else "scores"
 
 
-def _paired_sides(control: Side, treatment: Side) -> tuple[Side, Side, bool]:
-    """Keep the runs whose seed both arms have, where there are three such pairs."""
-    shared = {r.seed for r in control.runs} & {r.seed for r in treatment.runs} - {None}
-    if len(shared) < FEWEST_PAIRS:
-        return control, treatment, False
-    return control.at_seeds(shared), treatment.at_seeds(shared), True
-
-
-def _identical(numbers: tuple[Numbers, ...], control: Side, treatment: Side) -> Refusal | None:
+def _identical(numbers: tuple[Numbers, ...], control: Side, treatment: Side) -> Iterable[Refusal]:
     """Refuse an arm whose runs agree on every task without being all right or all wrong."""
     for number in numbers:
         result = number.result
-        if isinstance(result, ScoreDelta):
+        if not isinstance(result, SeedDelta | BaseDelta):
             continue
         arms = [(treatment, result.treatment)]
         if isinstance(result, SeedDelta):
             arms.append((control, result.control))
         for side, arm in arms:
             if arm.identical:
-                return Refusal("identical-runs", f"{side.name}: its runs agree on every task")
-    return None
+                yield Refusal("identical-runs", f"{side.name}: its runs agree on every task")
 
 
 def _mean_score(side: Side) -> Fraction | None:

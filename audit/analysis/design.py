@@ -38,6 +38,9 @@ class Design:
         Runs of control and treatment.
     tasks, samples : int
     level : float
+    tasks_known : bool
+        False where one score a run is all that is known, and not how many answers are behind it:
+        ``tasks`` then stands for nothing.
     """
 
     spread: SeedSpread
@@ -47,6 +50,7 @@ class Design:
     tasks: int
     samples: int
     level: float
+    tasks_known: bool = True
 
     @cached_property
     def spread_limits(self) -> tuple[float, float]:
@@ -120,17 +124,20 @@ class Design:
         )
 
 
-def design_of_tasks(aligned: Aligned, level: float, *, new_tasks: bool) -> Design:
+def design_of_tasks(
+    aligned: Aligned, level: float, *, new_tasks: bool, answers: int | None = None
+) -> Design:
     """Return the design of a comparison with outcomes per task, none missing.
 
     Without ``new_tasks`` the question is about these tasks only, and what differs between tasks
-    is no noise.
+    is no noise. ``answers`` are those behind a cell that counts no right answers out of so many
+    drawn, as of graded scores and pass@k: more of them are not known to help.
     """
     from audit.stats import pooled_seed_spread, seed_spread, variance_split
 
     control, treatment = aligned.control, aligned.treatment
     drawn = (control.drawn, treatment.drawn)
-    components = variance_split(control.counts, treatment.counts, samples=drawn)
+    components = variance_split(control.counts, treatment.counts, samples=drawn, answers=answers)
     return Design(
         spread=pooled_seed_spread([control.counts, treatment.counts], samples=drawn, level=level),
         spreads=(
@@ -140,7 +147,7 @@ def design_of_tasks(aligned: Aligned, level: float, *, new_tasks: bool) -> Desig
         components=components if new_tasks else replace(components, task_effect_sd=0.0),
         seeds=(len(control.counts), len(treatment.counts)),
         tasks=len(aligned.tasks),
-        samples=min(control.smallest, treatment.smallest),
+        samples=answers or min(control.smallest, treatment.smallest),
         level=level,
     )
 
@@ -155,26 +162,33 @@ def design_of_scores(
     """Return the design of a comparison with one score a run, each answer counted as a task.
 
     The evaluation's share is p(1 - p) over the answers behind a score, which is its upper bound.
+    Where their number is unknown that share stays in the spread between seeds, and the plan
+    speaks of seeds alone.
     """
     from audit.stats import Components, pooled_score_spread, score_spread
 
-    noise = (result.control.floor + result.treatment.floor) / 2
+    known = result.answers is not None
+    control_noise, treatment_noise = (
+        arm.floor if known else 0.0 for arm in (result.control, result.treatment)
+    )
+    noise = (control_noise + treatment_noise) / 2
     spread = pooled_score_spread([control, treatment], noise_variance=noise, level=level)
     return Design(
         spread=spread,
         spreads=(
-            score_spread(control, noise_variance=result.control.floor, level=level),
-            score_spread(treatment, noise_variance=result.treatment.floor, level=level),
+            score_spread(control, noise_variance=control_noise, level=level),
+            score_spread(treatment, noise_variance=treatment_noise, level=level),
         ),
         components=Components(
             seed_sd_control=spread.sd,
             seed_sd_treatment=spread.sd,
             seed_task_sd=0.0,
-            sampling_variance=noise * result.denominator,
+            sampling_variance=noise * (result.answers or 0),
             task_effect_sd=0.0,
         ),
         seeds=(result.control.seeds, result.treatment.seeds),
-        tasks=result.denominator,
+        tasks=result.answers or 2,
         samples=1,
         level=level,
+        tasks_known=known,
     )

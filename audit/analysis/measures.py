@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from audit.analysis.outcomes import TaskOutcomes, task_outcomes
+from audit.analysis.outcomes import TaskOutcomes, summed, task_outcomes
 from audit.claims import BASE
 from audit.results import DEFAULT_METRIC, Arm, Evaluation, Results, Run
 
 _PASS_AT = re.compile(r"pass@([1-9][0-9]*)")
+# What the name of a metric ends with where only parsed answers count.
+GIVEN_PARSED = "-given-parsed"
+# Metrics that are shares of right answers by what people mean by them; others say so by `kind`.
+_SHARES = re.compile(
+    r"(?:[a-z0-9]+[-_ ])*(?:acc|accuracy|exact[-_ ]?match|em|success[-_ ]rate|solve[-_ ]rate"
+    r"|win[-_ ]rate|(?:pass|maj)[@_^][0-9]+|resolved|correct)(?:[,_-].*)?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +30,13 @@ class Measure:
     """A metric on a benchmark.
 
     ``attempts`` is the k of pass@k where that is computed from counts, else None; ``low``,
-    ``high`` and ``higher_is_better`` say how to read the metric's values.
+    ``high`` and ``higher_is_better`` say how to read the metric's values, ``share`` whether they
+    are shares of right answers. ``checkpoints`` are the
+    training steps whose evaluations are pooled, the last one where there are none;
+    ``averaged_weights`` is how the weights of the evaluated model were averaged, as JSON text:
+    such a model is another one than any checkpoint. ``parts`` are the measures that this one
+    averages, ``average`` says what weighs the same in it: ``benchmarks`` or ``tasks``.
+    ``given_parsed`` asks for right answers among the parsed ones.
     """
 
     metric: str
@@ -31,11 +46,20 @@ class Measure:
     low: float | None = 0.0
     high: float | None = 1.0
     higher_is_better: bool = True
+    share: bool = True
+    checkpoints: tuple[int, ...] = ()
+    averaged_weights: str | None = None
+    parts: tuple[Measure, ...] = ()
+    average: str | None = None
+    given_parsed: bool = False
 
     @property
     def name(self) -> str:
         """What people call it: ``accuracy``, or ``pass@4`` where computed."""
-        return self.metric if self.attempts is None else f"pass@{self.attempts}"
+        name = self.metric if self.attempts is None else f"pass@{self.attempts}"
+        if self.given_parsed:
+            name += GIVEN_PARSED
+        return name if self.averaged_weights is None else f"{name} of averaged weights"
 
     @property
     def span(self) -> float | None:
@@ -50,37 +74,75 @@ class Measure:
             evaluation.metric == self.metric
             and evaluation.benchmark == self.benchmark
             and evaluation.document.get("split") == self.split
+            and _averaged_weights(evaluation) == self.averaged_weights
         )
 
 
 def measures(results: Results) -> tuple[Measure, ...]:
     """Return what the runs of a file were measured by, accuracy first, then by name."""
-    found: dict[tuple[str, str | None, str | None], None] = {}
     evaluated = [e for run in results.runs for e in run.evaluations if e.per_task]
-    for evaluation in evaluated:
-        split = evaluation.document.get("split")
-        found[(evaluation.metric, evaluation.benchmark, split)] = None
-    per_task = {metric for metric, _, _ in found}
+    found: dict[_Key, None] = dict.fromkeys(
+        (e.metric, e.benchmark, e.document.get("split"), _averaged_weights(e)) for e in evaluated
+    )
+    per_task = {metric for metric, *_ in found}
     declared = {DEFAULT_METRIC, *results.block("metrics")}
     for metric in declared - per_task:
         if any(_number(run.metrics.get(metric)) is not None for run in results.runs):
-            found[(metric, None, None)] = None
-    ordered = sorted(found, key=lambda k: (k[0] != DEFAULT_METRIC, k[0], k[1] or "", k[2] or ""))
+            found[(metric, None, None, None)] = None
+    ordered = sorted(found, key=lambda k: (k[0] != DEFAULT_METRIC, *(part or "" for part in k)))
     return tuple(_measure(results, *key) for key in ordered)
 
 
 def find_measures(results: Results, metric: str, benchmark: str | None) -> tuple[Measure, ...]:
     """Return the measures a claim's words may mean; ``pass@k`` is found in counts of answers."""
     known = measures(results)
+    if metric.endswith(GIVEN_PARSED):
+        whole = find_measures(results, metric.removesuffix(GIVEN_PARSED), benchmark)
+        return tuple(replace(measure, given_parsed=True) for measure in whole)
     named = [m for m in known if m.metric == metric]
     attempts = _PASS_AT.fullmatch(metric)
-    if not named and attempts:
+    if attempts and not _has_outcomes(results, metric):
+        # Counts of answers say more than a pass@k that is printed beside them.
+        counted = [m for m in known if m.metric in (DEFAULT_METRIC, "pass@1")]
         named = [
-            pass_at(m, int(attempts[1])) for m in known if m.metric in (DEFAULT_METRIC, "pass@1")
-        ]
+            pass_at(m, int(attempts[1])) for m in counted if _has_outcomes(results, m.metric)
+        ] or named
     if benchmark is not None:
         named = [m for m in named if m.benchmark == benchmark]
     return tuple(named)
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric is by its name a share of right answers, such as an accuracy."""
+    return _SHARES.fullmatch(metric.rpartition("/")[2]) is not None
+
+
+def _has_outcomes(results: Results, metric: str) -> bool:
+    """Whether any run has counts of answers of a metric."""
+    return any(
+        e.metric == metric and e.counts is not None for run in results.runs for e in run.evaluations
+    )
+
+
+def common_step(measure: Measure, arms: Iterable[Arm]) -> int | None:
+    """Return the last training step that every finished run of some arms was evaluated at.
+
+    None where no run was evaluated at several steps, or none is common: then each run's last
+    evaluation counts.
+    """
+    steps = [
+        {
+            e.document.get("checkpoint_step")
+            for e in run.evaluations
+            if e.per_task and measure.fits(e)
+        }
+        for arm in arms
+        for run in arm.finished
+    ]
+    steps = [seen for seen in steps if seen]
+    if not any(len(seen) > 1 for seen in steps) or any(None in seen for seen in steps):
+        return None
+    return max(set[int].intersection(*steps), default=None)  # type: ignore[arg-type]
 
 
 def pass_at(measure: Measure, attempts: int) -> Measure:
@@ -88,23 +150,48 @@ def pass_at(measure: Measure, attempts: int) -> Measure:
     return measure if attempts == 1 else replace(measure, attempts=attempts)
 
 
-def _measure(results: Results, metric: str, benchmark: str | None, split: str | None) -> Measure:
+_Key = tuple[str, str | None, str | None, str | None]
+
+
+def _averaged_weights(evaluation: Evaluation) -> str | None:
+    averaged = evaluation.document.get("averaged_weights")
+    return None if averaged is None else json.dumps(averaged, sort_keys=True)
+
+
+def _measure(
+    results: Results,
+    metric: str,
+    benchmark: str | None,
+    split: str | None,
+    averaged_weights: str | None,
+) -> Measure:
     described = results.block("metrics").get(metric)
     low: float | None = 0.0
     high: float | None = 1.0
     higher = True
+    kind = described.get("kind") if isinstance(described, dict) else None
     if isinstance(described, dict) and metric != DEFAULT_METRIC:
         low, high = described.get("scale") or (0.0, 1.0)
         higher = described.get("higher_is_better", True)
-    return Measure(metric, benchmark, split, None, low, high, higher)
+    return Measure(
+        metric,
+        benchmark,
+        split,
+        None,
+        low,
+        high,
+        higher,
+        share=kind == "share" or (kind is None and is_share(metric)),
+        averaged_weights=averaged_weights,
+    )
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
     """One finished run, or one evaluation of the base, as one measure saw it.
 
-    ``outcomes`` are per task; without them ``recorded`` is the one score the file has, and
-    ``examples`` the answers that were scored for it.
+    ``outcomes`` are per task, from ``evaluation``; without them ``recorded`` is the one score the
+    file has, and ``examples`` the answers that were scored for it.
     """
 
     label: str
@@ -116,11 +203,22 @@ class MeasuredRun:
     examples: int | None = None
     tokens: int | None = None
     fault: str | None = None
+    fault_reason: str = "incomplete"
+    evaluation: Evaluation | None = None
 
     @property
     def answers(self) -> int | None:
         """Number of answers behind the score: tasks times answers a task; None where unknown."""
         return self.examples if self.outcomes is None else sum(self.outcomes.samples)
+
+    @cached_property
+    def values(self) -> list[float]:
+        """Its values of single tasks in the metric's units; empty without outcomes per task."""
+        if self.outcomes is None:
+            return []
+        low, span = self.measure.low or 0.0, self.measure.span or 1.0
+        cells = zip(self.outcomes.counts, self.outcomes.samples, strict=True)
+        return [low + span * right / drawn for right, drawn in cells if drawn]
 
     @cached_property
     def score(self) -> Fraction | None:
@@ -153,6 +251,11 @@ class Side:
     def per_task(self) -> bool:
         """Whether every run has outcomes per task."""
         return bool(self.runs) and all(run.outcomes is not None for run in self.runs)
+
+    @property
+    def measured(self) -> bool:
+        """Whether there are runs, and each has a figure."""
+        return bool(self.runs) and all(run.fault is None for run in self.runs)
 
     def at_seeds(self, seeds: set[int | None]) -> Side:
         """Return the side with the runs at these seeds only, the others set aside."""
@@ -203,6 +306,8 @@ def base_side(results: Results, measure: Measure) -> Side:
 def _measured(run: Run, measure: Measure) -> MeasuredRun | None:
     same_metric = [e for e in run.evaluations if e.metric == measure.metric and e.per_task]
     fitting = [e for e in same_metric if measure.fits(e)]
+    if measure.checkpoints and fitting:
+        return _pooled(run, measure, fitting)
     evaluation = _final(fitting)
     outcomes, fault = _outcomes(evaluation, measure)
     if evaluation is not None and _rivals(evaluation, fitting):
@@ -210,10 +315,8 @@ def _measured(run: Run, measure: Measure) -> MeasuredRun | None:
     recorded = None
     if not same_metric and measure.attempts is None:
         recorded = _number(run.metrics.get(measure.metric))
-    if outcomes is None and recorded is None:
-        if fault is None:
-            return None
-        return MeasuredRun(run.label, run.seed, run, measure, fault=fault)
+    if outcomes is None and recorded is None and fault is None:
+        return None
     return MeasuredRun(
         label=run.label,
         seed=run.seed,
@@ -222,7 +325,40 @@ def _measured(run: Run, measure: Measure) -> MeasuredRun | None:
         outcomes=outcomes,
         recorded=recorded,
         examples=run.metrics.get("examples"),
+        fault=None if recorded is not None else fault,
+        evaluation=evaluation,
     )
+
+
+def _pooled(run: Run, measure: Measure, fitting: Sequence[Evaluation]) -> MeasuredRun:
+    """Return a run as the sum of its answers over the declared checkpoints.
+
+    The run stays the unit: a cell is the right answers of all checkpoints out of all that were
+    drawn at them, so that every checkpoint weighs the same.
+    """
+    first = MeasuredRun(run.label, run.seed, run, measure)
+    chosen = []
+    for step in measure.checkpoints:
+        here = [e for e in fitting if e.document.get("checkpoint_step") == step]
+        if not here:
+            return replace(
+                first, fault=f"no evaluation at step {step}", fault_reason="other-checkpoints"
+            )
+        if _rivals(here[0], here):
+            return replace(first, fault=f"step {step} was evaluated twice, with other outcomes")
+        chosen.append(here[0])
+    found = [task_outcomes(e, measure.low, measure.high, measure.attempts) for e in chosen]
+    fault = next((one for one in found if isinstance(one, str)), None)
+    outcomes = [one for one in found if isinstance(one, TaskOutcomes)]
+    if fault is not None or not outcomes:
+        return replace(first, fault=fault or "no outcomes per task")
+    if any((o.ids, o.samples) != (outcomes[0].ids, outcomes[0].samples) for o in outcomes):
+        return replace(
+            first,
+            fault="its checkpoints have other tasks or other numbers of answers",
+            fault_reason="uneven-checkpoints",
+        )
+    return replace(first, outcomes=summed(outcomes), evaluation=chosen[-1])
 
 
 def _outcomes(

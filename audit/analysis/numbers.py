@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from audit.analysis.measures import Measure
 from audit.analysis.settings import Settings
-from audit.analysis.verdict import Outcome, outcome
+from audit.analysis.verdict import Decision, decide
 from audit.stats.records import BaseDelta, IntervalEstimate, Pivot, ScoreDelta, SeedDelta
 
-
-def digits_for(low: float, high: float) -> int:
-    """Return the decimals, from three, at which no end that is not zero reads as zero.
-
-    Rounded away, an end would make the interval seem to reach zero, or not to.
-    """
-    return next((n for n in range(3, 10) if all(not x or round(x, n) for x in (low, high))), 3)
+if TYPE_CHECKING:
+    from audit.stats import AverageDelta
 
 
 def has_width(low: float, high: float) -> bool:
@@ -50,18 +46,42 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How answers and tasks entered a test.
+
+    Attributes
+    ----------
+    errors : str
+        Errored answers counted as ``wrong``, ``dropped``, or ``worst for treatment`` (``control``).
+    grouping : str
+        ``tasks`` (each on its own), ``clusters`` (declared) or ``stems`` (read from task ids).
+    missing : str
+        ``none``, ``dropped``, or filled ``against treatment`` (``control``).
+    """
+
+    errors: str = "wrong"
+    grouping: str = "tasks"
+    missing: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
 class Numbers:
     """The result of one of the tests, with the scale of the metric.
 
-    ``result`` is on [0, 1]; ``tasks`` counts answers where only scores are known, None where not
-    even those; ``missing`` says how missing tasks entered it.
+    ``result`` is on [0, 1]; ``tasks`` is the number of independent tasks (effective clusters where
+    tasks are grouped), of answers where only scores are known, None where not even those.
     """
 
-    result: SeedDelta | BaseDelta | ScoreDelta
+    result: SeedDelta | BaseDelta | ScoreDelta | AverageDelta
     measure: Measure
     tasks: int | None
     fewest_runs: int
-    missing: str = "none"
+    reading: Reading = Reading()
+
+    @property
+    def missing(self) -> str:
+        """How missing tasks entered."""
+        return self.reading.missing
 
     @property
     def span(self) -> float:
@@ -118,19 +138,33 @@ class Numbers:
         low, high = estimate.low * self.span, estimate.high * self.span
         return (low, high) if self.measure.higher_is_better else (-high, -low)
 
-    def outcome(self, settings: Settings) -> Outcome:
+    def decision(self, settings: Settings) -> Decision:
         """Return the word these numbers carry."""
         about = self.about(settings)
-        deciding = self.improvement(about, settings.level)
-        flat = deciding[0] <= 0 <= deciding[1]
-        narrow = self.improvement(about, settings.equivalence_level) if flat else deciding
-        return outcome(
-            deciding,
-            narrow,
+        return decide(
+            self.improvement(about, settings.level),
+            self.improvement(about, settings.equivalence_level),
             settings=settings,
             tasks=self.tasks,
             fewest_runs=self.fewest_runs,
+            room=self.has_room(settings.margin),
+            span=self.span,
         )
+
+    def has_room(self, margin: float) -> bool:
+        """Whether a difference of ``margin`` either way would lie on the scale of the metric.
+
+        Where nothing is ever right, or all is, no loss could have been seen and none is excluded.
+        """
+        from audit.stats.scales import has_room
+
+        result = self.result
+        mean = result.base_mean if isinstance(result, BaseDelta) else result.control.mean
+        return has_room(mean, margin / self.span)
+
+    def two_sided_p_value(self, settings: Settings) -> float:
+        """Return the p-value of no difference, about what the deciding interval is about."""
+        return max(pivot.p_value for pivot in self._pivots(self.about(settings)))
 
     def p_value(self, about: str, direction: str, beyond: float = 0.0) -> float:
         """Return the two-sided p-value of a gain or loss of ``beyond``, 1 on its wrong side."""
@@ -150,6 +184,15 @@ class Numbers:
         return max(
             _moved(pivot, bound if pivot.delta >= 0 else -bound).p_value / 2 for pivot in pivots
         )
+
+    def non_inferiority_p_value(self, about: str, margin: float) -> float:
+        """Return the one-sided p-value of a loss of ``margin`` or more."""
+        bound = Fraction(repr(margin / self.span))
+        sign = 1 if self.measure.higher_is_better else -1
+        pivots = self._pivots(about)
+        if any(sign * pivot.delta + bound <= 0 for pivot in pivots):
+            return 1.0
+        return max(_moved(pivot, -sign * bound).p_value / 2 for pivot in pivots)
 
     def _pivots(self, about: str) -> list[Pivot]:
         result = self.result

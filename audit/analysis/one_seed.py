@@ -101,7 +101,7 @@ def lottery(comparison: Comparison) -> Lottery | None:
         return None
     if not (control.per_task and treatment.per_task):
         return None
-    table = comparison.aligned.complete().by_cluster()
+    table = comparison.aligned.complete()
     if len(table.tasks) < 2:
         return None
     rows = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -28,8 +28,9 @@ class TaskOutcomes:
         Names of the tasks.
     counts, samples : list of int
         Right answers, and answers drawn, for each task; 0 drawn means not evaluated.
-    errored : list of int, or None
-        Answers that ended in an error, counted as wrong above.
+    errored, unparsed : list of int, or None
+        Answers that ended in an error, and those in which no answer was found; both count as
+        wrong above.
     clusters : list of str, or None
         Group of each task.
     independent : int or None
@@ -44,6 +45,7 @@ class TaskOutcomes:
     counts: list[int]
     samples: list[int]
     errored: list[int] | None = None
+    unparsed: list[int] | None = None
     clusters: list[str] | None = None
     independent: int | None = None
     greedy: bool = False
@@ -58,13 +60,6 @@ class TaskOutcomes:
             return Fraction(sum(self.counts), len(drawn) * k)
         rates = [Fraction(c, k) for c, k in zip(self.counts, drawn, strict=True) if k]
         return sum(rates, Fraction(0)) / len(rates) if rates else Fraction(0)
-
-    def without_errors(self) -> TaskOutcomes:
-        """Return the outcomes with errored answers left out instead of counted as wrong."""
-        if self.errored is None:
-            return self
-        samples = [k - e for k, e in zip(self.samples, self.errored, strict=True)]
-        return replace(self, samples=samples, errored=None)
 
 
 def task_outcomes(
@@ -90,6 +85,30 @@ def task_outcomes(
     if fault is not None:
         return fault
     return found if attempts is None else _any_of(found, attempts)
+
+
+def summed(checkpoints: Sequence[TaskOutcomes]) -> TaskOutcomes:
+    """Return the answers of several checkpoints of one run as those of one evaluation.
+
+    Independent answers of a task remain those of one checkpoint.
+    """
+    first = checkpoints[0]
+    if len(checkpoints) == 1:
+        return first
+
+    def total(lists: Iterable[list[int] | None]) -> list[int] | None:
+        known = [values for values in lists if values is not None]
+        return [sum(column) for column in zip(*known, strict=True)] if known else None
+
+    return replace(
+        first,
+        counts=total(one.counts for one in checkpoints) or [],
+        samples=total(one.samples for one in checkpoints) or [],
+        errored=total(one.errored for one in checkpoints),
+        unparsed=total(one.unparsed for one in checkpoints),
+        independent=first.independent or min(k for k in first.samples if k),
+        lengths=None,
+    )
 
 
 def _from_counts(evaluation: Evaluation) -> TaskOutcomes | None:
@@ -134,12 +153,13 @@ def _described(
     evaluation: Evaluation, counts: list[int], samples: list[int], independent: int | None
 ) -> TaskOutcomes:
     clusters = evaluation.document.get("clusters")
-    errored = evaluation.document.get("errored")
+    errored, unparsed = (_tally(evaluation, key) for key in ("errored", "unparsed"))
     return TaskOutcomes(
         ids=evaluation.task_ids,
         counts=counts,
         samples=samples,
-        errored=None if errored is None else whole(errored),
+        errored=errored,
+        unparsed=unparsed,
         clusters=None if clusters is None else [str(cluster) for cluster in clusters],
         independent=independent,
         greedy=evaluation.greedy,
@@ -147,17 +167,22 @@ def _described(
     )
 
 
+def _tally(evaluation: Evaluation, key: str) -> list[int] | None:
+    counts = evaluation.document.get(key)
+    return None if counts is None else whole(counts)
+
+
 def _fault(found: TaskOutcomes) -> str | None:
     tasks = len(found.counts)
     if not tasks or not any(found.samples):
         return "no task was evaluated"
-    lists = (found.samples, found.ids, found.errored, found.clusters)
+    lists = (found.samples, found.ids, found.errored, found.unparsed, found.clusters)
     if any(values is not None and len(values) != tasks for values in lists):
         return "its lists have different lengths"
     if max(found.samples) > _MOST_ANSWERS:
         return "a task has more answers than can be counted exactly"
     if found.ids is not None and len(set(found.ids)) != tasks:
-        return "a task id stands twice"
+        return "duplicate task id"
     if any(map(gt, found.counts, found.samples)):
         return "a task has more right answers than answers"
     if found.errored is not None and any(
@@ -182,5 +207,6 @@ def _any_of(found: TaskOutcomes, attempts: int) -> TaskOutcomes | str:
         counts=counts,
         samples=[every[k] if k else 0 for k in found.samples],
         errored=None,
+        unparsed=None,
         independent=max(min(drawn) // attempts, 1),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,10 +15,15 @@ Rows = list[list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Right answers and answers drawn of one side, runs x tasks; 0 drawn means missing."""
+    """Right answers and answers drawn of one side, runs x tasks; 0 drawn means missing.
+
+    ``errored`` and ``unparsed`` are answers among those drawn; None where no run records any.
+    """
 
     counts: Rows
     samples: Rows
+    errored: Rows | None = None
+    unparsed: Rows | None = None
 
     @property
     def drawn(self) -> Any:
@@ -33,12 +37,19 @@ class Table:
         """Fewest answers drawn for a cell that has any."""
         return min(min((k for k in set(row) if k), default=0) for row in self.samples)
 
+    @property
+    def errored_share(self) -> float:
+        """Share of the answers that ended in an error."""
+        drawn = sum(map(sum, self.samples))
+        return sum(map(sum, self.errored or ())) / drawn if drawn else 0.0
+
     def columns(self, kept: Sequence[int]) -> Table:
         """Return the table with these tasks only."""
-        return Table(
-            [[row[task] for task in kept] for row in self.counts],
-            [[row[task] for task in kept] for row in self.samples],
-        )
+        return Table(*(_columns(rows, kept) for rows in self._lists))  # type: ignore[arg-type]
+
+    @property
+    def _lists(self) -> tuple[Rows | None, ...]:
+        return self.counts, self.samples, self.errored, self.unparsed
 
     def filled(self, rate: int) -> Table:
         """Return the table with its missing cells all wrong (0) or all right (1)."""
@@ -47,7 +58,11 @@ class Table:
             [c if n else rate * k for c, n in zip(right, drawn, strict=True)]
             for right, drawn in zip(self.counts, self.samples, strict=True)
         ]
-        return Table(counts, [[n or k for n in row] for row in self.samples])
+        return replace(self, counts=counts, samples=[[n or k for n in row] for row in self.samples])
+
+
+def _columns(rows: Rows | None, kept: Sequence[int]) -> Rows | None:
+    return None if rows is None else [[row[task] for task in kept] for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +95,24 @@ class Aligned:
         cells = (len(self.control.counts) + len(self.treatment.counts)) * len(self.tasks)
         return len(self.missing) / cells
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether any answer ended in an error."""
+        return self.control.errored is not None or self.treatment.errored is not None
+
+    @property
+    def stems(self) -> tuple[str, ...] | None:
+        """Clusters read from what the ids of tasks share; None where they show none."""
+        from audit.stats import stem_clusters
+
+        found = stem_clusters(self.tasks)
+        return found.labels if found.kind == "clusters" else None
+
     def complete(self) -> Aligned:
-        """Return the tasks that every run was evaluated on."""
-        if not self.missing:
-            return self
+        """Return the tasks that every run has answers to."""
         rows = (*self.control.samples, *self.treatment.samples)
+        if all(0 not in row for row in rows):
+            return self
         kept = [t for t in range(len(self.tasks)) if all(row[t] for row in rows)]
         clusters = None if self.clusters is None else tuple(self.clusters[t] for t in kept)
         return replace(
@@ -123,13 +151,6 @@ class Aligned:
             independent=self.independent or min(self.control.smallest, self.treatment.smallest),
         )
 
-    def cluster_imbalance(self) -> float:
-        """Return the size of the largest cluster over the mean size; 1 without clusters."""
-        if self.clusters is None:
-            return 1.0
-        sizes = Counter(self.clusters).values()
-        return max(sizes) * len(sizes) / sum(sizes)
-
 
 def align(
     control: Sequence[tuple[str, str, TaskOutcomes]],
@@ -152,10 +173,7 @@ def align(
         if len({len(run.counts) for _, _, run in everyone}) > 1:
             return "runs have different numbers of tasks and no task ids"
         tasks = first.ids or tuple(str(index) for index in range(len(first.counts)))
-        tables = [
-            Table([run.counts for _, _, run in side], [run.samples for _, _, run in side])
-            for side in (control, treatment)
-        ]
+        tables = [_table([run for _, _, run in side]) for side in (control, treatment)]
     elif any(run.ids is None for _, _, run in everyone):
         return "some runs have task ids and some have none"
     else:
@@ -178,14 +196,42 @@ def align(
     )
 
 
+def _table(runs: Sequence[TaskOutcomes]) -> Table:
+    """Return runs that have the same tasks in one order."""
+    return Table(
+        [run.counts for run in runs],
+        [run.samples for run in runs],
+        _tallies([run.errored for run in runs], runs),
+        _tallies([run.unparsed for run in runs], runs),
+    )
+
+
+def _tallies(rows: Sequence[list[int] | None], runs: Sequence[TaskOutcomes]) -> Rows | None:
+    """Return tallies of every run, those of a run without any being 0; None where none has any."""
+    if not any(row is not None and any(row) for row in rows):
+        return None
+    return [row or [0] * len(run.counts) for row, run in zip(rows, runs, strict=True)]
+
+
 def _spread(side: Sequence[tuple[str, str, TaskOutcomes]], tasks: tuple[str, ...]) -> Table:
-    counts, samples = [], []
-    for _, _, run in side:
-        cells = dict(zip(run.ids or (), zip(run.counts, run.samples, strict=True), strict=True))
-        row = [cells.get(task, (0, 0)) for task in tasks]
-        counts.append([right for right, _ in row])
-        samples.append([drawn for _, drawn in row])
-    return Table(counts, samples)
+    return _table([_in_order(run, tasks) for _, _, run in side])
+
+
+def _in_order(run: TaskOutcomes, tasks: tuple[str, ...]) -> TaskOutcomes:
+    """Return a run's outcomes on these tasks, with no answer drawn for those it lacks."""
+    places = {task: place for place, task in enumerate(run.ids or ())}
+    order = [places.get(task) for task in tasks]
+
+    def picked(values: list[int]) -> list[int]:
+        return [0 if place is None else values[place] for place in order]
+
+    return replace(
+        run,
+        counts=picked(run.counts),
+        samples=picked(run.samples),
+        errored=None if run.errored is None else picked(run.errored),
+        unparsed=None if run.unparsed is None else picked(run.unparsed),
+    )
 
 
 def _missing(

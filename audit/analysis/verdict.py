@@ -5,31 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from audit.analysis.settings import Settings
+from audit.reasons import words_for
 
 FEWEST_FOR_EQUIVALENCE = 3
 FEWEST_TASKS = 8
 LARGEST_MISSING_SHARE = 0.05
-LARGEST_CLUSTER_IMBALANCE = 3
 LARGEST_SD_RATIO = 3
-
-_REFUSED_WORDS = {
-    "one-seed": "one training seed",
-    "too-few-seeds": "too few training seeds",
-    "too-many-claims": "too many claims in one file",
-    "too-few-evaluations": "too few evaluations of the base",
-    "no-base-evaluations": "the base was not evaluated",
-    "identical-runs": "copied runs",
-    "duplicate-seed": "a seed twice in one arm",
-    "incomplete": "outcomes missing",
-    "few-tasks": "too few tasks",
-    "uneven-clusters": "clusters of very different size",
-    "failed-runs": "runs failed",
-    "seeds-not-listed": "launched seeds not listed",
-    "no-denominator": "scores that fit no number of answers",
-    "no-per-task-outcomes": "no outcomes per task",
-    "unknown-scale": "a metric without bounds",
-    "not-measured": "not measured in both arms",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +19,14 @@ class Refusal:
 
     reason: str
     line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Weakening:
+    """What weakens a supported claim: a slug of the table of reasons or of a rule, and a line."""
+
+    slug: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +64,30 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The same with a refusal's reason in words: ``refused: one training seed``."""
-        detail = self.detail
-        return self._joined(_REFUSED_WORDS.get(detail or "", detail) if self.refused else detail)
+        """The same with the reason in words: ``no verdict: one training seed``."""
+        return self._joined(words_for(self.detail or "") if self.refused else self.detail)
 
     def _joined(self, detail: str | None) -> str:
         where = " on this benchmark" if self.target == "benchmark" and not self.refused else ""
         more = [word for word in (detail, *self.qualifiers) if word]
-        return f"{self.word}{where}" + (": " + ", ".join(more) if more else "")
+        word = "no verdict" if self.refused else self.word
+        return f"{word}{where}" + (": " + ", ".join(more) if more else "")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Decision:
     """Word and detail of a verdict before its qualifiers.
 
-    ``too_few_tasks`` is set where only the number of tasks keeps arms from being equivalent.
+    ``too_few_tasks`` is set where only the number of tasks keeps arms from being equivalent,
+    ``no_room`` where only the scale does. ``equivalent`` is whether the test of equivalence is
+    passed, whatever the word: a small gain can lie wholly inside the margin.
     """
 
     word: str
     detail: str | None = None
     too_few_tasks: bool = False
+    no_room: bool = False
+    equivalent: bool = False
 
     @property
     def strength(self) -> int:
@@ -104,14 +97,16 @@ class Outcome:
         return 1 if self.detail == "equivalent" else 0
 
 
-def outcome(
+def decide(
     deciding: tuple[float, float],
     narrow: tuple[float, float],
     *,
     settings: Settings,
     tasks: int | None,
     fewest_runs: int,
-) -> Outcome:
+    room: bool,
+    span: float,
+) -> Decision:
     """Return the word for an interval of improvements.
 
     Parameters
@@ -125,30 +120,35 @@ def outcome(
         Independent tasks; None where unknown.
     fewest_runs : int
         Training runs of the smaller arm.
+    room : bool
+        A difference of the margin either way would lie on the metric's scale.
+    span : float
+        Width of that scale.
 
     Notes
     -----
     Equivalence needs 3 / margin tasks: a class of 3 / T of the tasks can be missed entirely.
     """
     low, high = deciding
-    if low > 0:
-        return Outcome("gain")
-    if high < 0:
-        return Outcome("loss")
     margin = settings.margin
     inside = -margin < narrow[0] and narrow[1] < margin and fewest_runs >= FEWEST_FOR_EQUIVALENCE
-    enough = tasks is not None and tasks * margin >= 3 - 1e-9
-    if inside and enough:
-        return Outcome("flat", "equivalent")
-    return Outcome("flat", "inconclusive", too_few_tasks=inside)
+    enough = tasks is not None and tasks * margin / span >= 3 - 1e-9
+    equivalent = inside and enough and room
+    if low > 0:
+        return Decision("gain", equivalent=equivalent)
+    if high < 0:
+        return Decision("loss", equivalent=equivalent)
+    if equivalent:
+        return Decision("flat", "equivalent", equivalent=True)
+    return Decision("flat", "inconclusive", too_few_tasks=inside and room, no_room=not room)
 
 
-def weakest(outcomes: list[Outcome]) -> Outcome:
-    """Return the outcome that says least; a gain and a loss together say nothing."""
-    words = {o.word for o in outcomes}
+def weakest(decisions: list[Decision]) -> Decision:
+    """Return the decision that says least; a gain and a loss together say nothing."""
+    words = {one.word for one in decisions}
     if {"gain", "loss"} <= words:
-        return Outcome("flat", "inconclusive")
-    return min(outcomes, key=lambda o: o.strength)
+        return Decision("flat", "inconclusive")
+    return min(decisions, key=lambda one: one.strength)
 
 
 def size_qualifier(word: str, deciding: tuple[float, float], margin: float) -> str | None:

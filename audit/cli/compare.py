@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from audit import numerals
 from audit.analysis import Interval, analyse
 from audit.analysis.comparisons import Comparison
-from audit.analysis.document import round_document
 from audit.analysis.rounds import RoundPair, compare_rounds
 from audit.claims import BASE
 from audit.cli.examples import add_examples
-from audit.cli.figures import between, bracketed, p_text, plain, signed
 from audit.cli.formats.json_text import json_text
-from audit.cli.safe import inert, visible
-from audit.cli.verify import publish
+from audit.cli.output import add_output, guard, publish
 from audit.errors import InsufficientData, UsageError
 from audit.results import Results, load
+from audit.safetext import inert, visible
+from audit.views.analysis_json import round_json
+from audit.views.comparison_view import interval_text
 
 if TYPE_CHECKING:
     from audit.stats import Replication
@@ -62,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--metric", help="metric to compare by (default: the first both have)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument("--output", "-o", metavar="FILE", help="write there, not to stdout")
+    add_output(parser)
 
 
 def main(options: argparse.Namespace) -> int:
@@ -70,7 +71,7 @@ def main(options: argparse.Namespace) -> int:
     first = load(options.first)
     if options.second is None:
         pairs = _rounds(first)
-        document: Any = {"rounds": [round_document(pair) for pair in pairs]}
+        document: Any = {"rounds": [round_json(pair) for pair in pairs]}
         lines = [line for pair in pairs for line in _round_lines(pair)]
         conflict = any(pair.conflict for pair in pairs)
     else:
@@ -78,6 +79,7 @@ def main(options: argparse.Namespace) -> int:
         document, lines = _document(agreement), list(_lines(agreement))
         conflict = agreement.conflict
     text = json_text(document) if options.format == "json" else inert("\n".join(lines) + "\n")
+    guard(options.output, (options.first, options.second), force=options.force)
     publish(text, options.output)
     return int(conflict)
 
@@ -183,30 +185,31 @@ def _by_seed(one: Comparison, other: Comparison) -> tuple[int, float | None]:
 def _lines(found: Agreement) -> Iterator[str]:
     yield visible(found.subject)
     for name, delta, interval in zip(found.names, found.deltas, found.intervals, strict=True):
-        around = bracketed(interval)
-        yield f"  {signed(delta)} {around}   {visible(name)} ({interval.method})"
+        around = interval_text(interval)
+        yield f"  {numerals.signed(delta)} {around}   {visible(name)} ({interval.method})"
     yield from _verdict_lines(found.replication, found.conflict)
     if found.correlation is not None:
         yield (
             f"  correlation of the differences over {found.shared_seeds} shared seeds "
-            f"{found.correlation:+.2f}"
+            f"{numerals.signed(found.correlation, 2)}"
         )
     if any(interval.about == "these-runs" for interval in found.intervals):
-        yield "  An interval of one seed an arm leaves the training out; a conflict shows it."
+        yield "  An interval of one seed per arm leaves the training out; a conflict shows it."
 
 
 def _verdict_lines(found: Replication, conflict: bool) -> Iterator[str]:
-    z = "" if found.z is None else f"|z| = {abs(found.z):.2f}, "
+    z = "" if found.z is None else f"|z| = {numerals.fraction(abs(found.z), 2)}, "
     word = "conflict" if conflict else "no conflict"
-    yield f"  {z}Q = {found.q:.2f} on {found.df} df, {p_text(found.p_value)}   {word}"
+    q, p = numerals.fraction(found.q, 2), numerals.p_equals(found.p_value)
+    yield f"  {z}Q = {q} on {found.df} df, {p}   {word}"
     low, high = found.per_arm_interval
-    yield f"  training sd an arm that would explain it  {plain(found.per_arm_sd)} " + between(
-        low, high
-    )
+    around = numerals.interval(low, high, 3)
+    sd = numerals.fraction(found.per_arm_sd, 3)
+    yield f"  training sd per arm that would explain it  {sd} {around}"
 
 
 def _round_lines(pair: RoundPair) -> Iterator[str]:
-    first, second = (signed(delta) for delta in pair.deltas)
+    first, second = (numerals.signed(delta) for delta in pair.deltas)
     yield visible(f"rounds {pair.original} and {pair.repeat}: {first} and {second}")
     yield from _verdict_lines(pair.replication, pair.conflict)
 

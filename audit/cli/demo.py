@@ -8,15 +8,16 @@ import sys
 
 from audit.claims import parse_claim
 from audit.cli.examples import add_examples
-from audit.cli.fleet import text
-from audit.cli.fleet.judging import judged
 from audit.cli.formats import Style, render
-from audit.cli.headline import headline
-from audit.cli.outcomes import FileOutcome, Outcomes
+from audit.cli.formats.gate_text import gate_text
+from audit.fleet.files import FileResults
+from audit.fleet.judging import judged
+from audit.fleet.rows import counts_of, rows_of
 from audit.reading import Source
 from audit.report import verify
 from audit.resources import resource
 from audit.results import from_source
+from audit.views.study_view import study_in_words
 
 SHIPPED = "reports/gppo-framework/results.json"
 CLAIM = "gain accuracy method over grpo-control"
@@ -33,11 +34,12 @@ def main(options: argparse.Namespace) -> int:
     data = resource(SHIPPED).read_bytes()
     results = from_source(Source(SHIPPED, data, hashlib.sha256(data).hexdigest()))
     report = verify(results)
-    outcome = FileOutcome(SHIPPED, report, None, report.exit_status, headline(results))
     print(f"$ audit verify {SHIPPED}", flush=True)
-    sys.stdout.write(render("text", Outcomes((outcome,)), Style()))
+    files = FileResults((judged(report, study_in_words(results)),))
+    sys.stdout.write(render("text", files, Style()))
     claimed = verify(results, claims=(parse_claim(CLAIM),))
-    file = judged(FileOutcome(SHIPPED, claimed, None, claimed.exit_status))
+    files = FileResults((judged(claimed),))
+    rows = rows_of(files)
     print(f'\n$ audit gate {SHIPPED} --claim "{CLAIM}"', flush=True)
-    sys.stdout.write(text.text(file.rows, Outcomes((file,)), claimed.policy, Style()))
+    sys.stdout.write(gate_text(rows, counts_of(rows, files), files, claimed.policy, Style()))
     return 3 if 3 in (report.exit_status, claimed.exit_status) else 0

@@ -1,4 +1,4 @@
-"""``audit gate``: a line a claim over many files, worst first; the exit status of the worst."""
+"""``audit gate``: are the claims of many files supported? The exit status is that of the worst."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from audit.cli.examples import add_examples
-from audit.cli.fleet import text
-from audit.cli.fleet.judging import Judge, lost, rows_of
-from audit.cli.fleet.row import ORDERS, Row, in_order
-from audit.cli.fleet.workers import each, with_bar
 from audit.cli.formats import FORMATS, Style, render
-from audit.cli.outcomes import FileOutcome, Outcomes, collect
-from audit.cli.safe import visible
-from audit.cli.verify import (
+from audit.cli.judging_options import (
     add_output_options,
+    add_paths,
     add_policy_options,
+    choices_of,
+    claims_of,
     policy_in_force,
-    publish,
     report_unreadable,
     style_for,
 )
+from audit.cli.output import guard, publish
 from audit.errors import UsageError
+from audit.fleet.families import joined
+from audit.fleet.files import FileResult, FileResults, collect
+from audit.fleet.judging import Judge, lost
+from audit.fleet.rows import ORDERS, Counts, Row, counts_of, rows_of
+from audit.fleet.workers import each, with_bar
 from audit.policy import Policy
+from audit.safetext import visible
 
 PAGE = "html"
 _FORMATS = (*FORMATS, PAGE)
@@ -43,16 +46,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit gate``."""
     add_examples(parser, EXAMPLES)
-    parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="results file, folder, pattern, or - for stdin"
-    )
-    parser.add_argument(
-        "--claim",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help='claim to judge in every file, e.g. "gain accuracy method over control"',
-    )
+    add_paths(parser)
     parser.add_argument(
         "--changed-since",
         metavar="REV",
@@ -70,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=int,
         metavar="N",
-        help="files judged at once (one a processor where there are more than 32)",
+        help="files judged at once (one per processor where there are more than 32)",
     )
     add_policy_options(parser)
     add_output_options(parser, _FORMATS)
@@ -85,33 +79,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run ``audit gate`` and return its exit status."""
-    from audit.claims import parse_claim
-
     if options.jobs is not None and options.jobs < 1:
         raise UsageError(f"--jobs must be at least 1, not {options.jobs}")
     also = [_also(entry) for entry in options.also]
-    claims = tuple(parse_claim(text) for text in options.claim)
     policy = policy_in_force(options)
     located = any(name in _LOCATED for name in (options.format, *(name for name, _ in also)))
-    judge = Judge(policy, options, claims, located)
+    judge = Judge(policy, choices_of(options), claims_of(options), located=located)
     visit = partial(_visit, options)
-    outcomes = collect(options.paths, judge, visit, wanted=_changed(options, policy))
-    report_unreadable(outcomes)
-    rows = in_order((row for file in outcomes.files for row in rows_of(file)), options.sort)
+    found = collect(options.paths, judge, visit, wanted=_changed(options, policy))
+    results = joined(found, judge)
+    read = [*(file.name for file in results.files), options.policy]
+    for path in (options.output, *(path for _, path in also)):
+        guard(path, read, force=options.force)
+    report_unreadable(results)
+    rows = rows_of(results, options.sort)
+    counts = counts_of(rows, results)
     for name, path in also:
-        publish(_written(name, rows, outcomes, policy, Style()), path)
-    shown = _written(options.format, rows, outcomes, policy, style_for(options))
+        publish(_written(name, rows, counts, results, policy, Style()), path)
+    shown = _written(options.format, rows, counts, results, policy, style_for(options))
     publish(shown, options.output)
-    return outcomes.exit_status
+    return results.exit_status
 
 
 def _visit(
     options: argparse.Namespace,
-    judge: Callable[[str], FileOutcome],
+    judge: Callable[[str], FileResult],
     paths: Sequence[str],
-) -> Iterator[FileOutcome]:
+) -> Iterator[FileResult]:
     jobs = 1 if "-" in paths else options.jobs  # only this process has the standard input
-    results: Iterable[FileOutcome] = each(judge, paths, jobs, lost)
+    results: Iterable[FileResult] = each(judge, paths, jobs, lost)
     return with_bar(results, len(paths), wanted=not options.quiet)
 
 
@@ -128,7 +124,7 @@ def _changed(options: argparse.Namespace, policy: Policy) -> Callable[[str], boo
     """Return which files are judged."""
     if options.changed_since is None:
         return lambda path: True
-    from audit.cli.fleet.changes import changed_since
+    from audit.fleet.changes import changed_since
 
     changed = changed_since(options.changed_since)
     if os.path.realpath(policy.source) in changed:
@@ -139,16 +135,27 @@ def _changed(options: argparse.Namespace, policy: Policy) -> Callable[[str], boo
 
 
 def _written(
-    name: str, rows: Sequence[Row], outcomes: Outcomes, policy: Policy, style: Style
+    name: str,
+    rows: Sequence[Row],
+    counts: Counts,
+    results: FileResults,
+    policy: Policy,
+    style: Style,
 ) -> str:
     if name == "text":
-        return text.text(rows, outcomes, policy, style)
-    if name == "markdown":
-        return text.markdown(rows, outcomes, policy)
-    if name == "json":
-        return text.json(rows, outcomes, policy)
-    if name == PAGE:
-        from audit.cli.fleet.page import page
+        from audit.cli.formats.gate_text import gate_text
 
-        return page(rows, outcomes, policy)
-    return render(name, outcomes, style)
+        return gate_text(rows, counts, results, policy, style)
+    if name == "markdown":
+        from audit.cli.formats.gate_markdown import gate_markdown
+
+        return gate_markdown(rows, counts, results, policy)
+    if name == "json":
+        from audit.cli.formats.gate_json import gate_json
+
+        return gate_json(rows, counts, results, policy)
+    if name == PAGE:
+        from audit.cli.formats.gate_page import gate_page
+
+        return gate_page(rows, counts, results, policy)
+    return render(name, results, style)

@@ -10,7 +10,7 @@ def text_table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterato
     lines = [list(heading), *(list(row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heading))]
     for line in lines:
-        yield "   ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)).rstrip()
+        yield "  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)).rstrip()
 
 
 def markdown_table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

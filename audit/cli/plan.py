@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from audit import numerals
 from audit.analysis.plan import POWER, SEEDS_SHOWN, Plan
 from audit.analysis.verdict import FEWEST_TASKS
 from audit.cli.examples import add_examples
-from audit.cli.figures import plain, signed
-from audit.cli.formats.groups import count
 from audit.cli.formats.json_text import json_text
 from audit.cli.layout import markdown_table, text_table
-from audit.cli.safe import inert, visible
-from audit.cli.verify import publish
+from audit.cli.output import add_output, guard, publish
 from audit.errors import InputError, UsageError
+from audit.safetext import inert, visible
 
 if TYPE_CHECKING:
     from audit.stats import Components
@@ -36,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", nargs="?", metavar="FILE", help="take the variances from here")
     parser.add_argument("--effect", type=float, default=0.03, help="difference to see (0.03)")
     parser.add_argument("--tasks", type=int, help="tasks of the benchmark (the file's, else 120)")
-    parser.add_argument("--samples", type=int, help="answers a task (the file's, else 4)")
+    parser.add_argument("--samples", type=int, help="answers per task (the file's, else 4)")
     parser.add_argument("--level", type=float, default=0.95, help="confidence level (0.95)")
     parser.add_argument("--seed-sd", type=float, help="sd between training runs (the file's)")
     parser.add_argument(
@@ -58,11 +57,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--plot", metavar="FILE", help="write the power curves, .svg or .png")
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
-    parser.add_argument("--output", "-o", metavar="FILE", help="write there, not to stdout")
+    add_output(parser)
 
 
 def main(options: argparse.Namespace) -> int:
     """Run ``audit plan``; 0 unless it cannot run."""
+    for path in (options.output, options.plot):
+        guard(path, (options.results,), force=options.force)
     plan = plan_of(options)
     if options.plot is not None:
         from audit.cli.power_plot import write_plot
@@ -85,7 +86,7 @@ def plan_of(options: argparse.Namespace) -> Plan:
     UsageError
         When a number makes no sense, or no seed spread is given.
     InputError
-        When the file has no comparison with two runs an arm.
+        When the file has no comparison with two runs per arm.
     """
     from audit.stats import Components
 
@@ -158,20 +159,21 @@ def _lines(plan: Plan, table: Any) -> Iterator[str]:
         f"variances from {plan.source}" if plan.source != "given" else "variances as given"
     )
     yield (
-        f"training sd {plain(c.seed_sd_treatment)}, seed x task sd {plain(c.seed_task_sd)}, "
-        f"answer variance {plain(c.sampling_variance)}, task effect sd {plain(c.task_effect_sd)}"
+        f"training sd {_shown(c.seed_sd_treatment)}, seed x task sd {_shown(c.seed_task_sd)}, "
+        f"answer variance {_shown(c.sampling_variance)}, task effect sd {_shown(c.task_effect_sd)}"
     )
-    yield f"{plan.tasks} tasks, {count(plan.samples, 'answer')} a task, level {plan.level:g}"
+    answers = numerals.counted(plan.samples, "answer")
+    yield f"{plan.tasks} tasks, {answers} per task, level {plan.level:g}"
     yield ""
-    yield f"Smallest effect seen at 80% power, and the power for {signed(plan.effect)}:"
+    yield f"Smallest effect seen at 80% power, and the power for {numerals.signed(plan.effect)}:"
     yield ""
     many = plan.tasks * TASK_FACTORS[-1]
-    heading = ("seeds an arm", f"{plan.tasks} tasks", f"{many} tasks", "power", *_usd(plan))
+    heading = ("seeds per arm", f"{plan.tasks} tasks", f"{many} tasks", "power", *_usd(plan))
     rows = [
         (
             str(seeds),
-            plain(plan.smallest(seeds, plan.tasks)),
-            plain(plan.smallest(seeds, many)),
+            _shown(plan.smallest(seeds, plan.tasks)),
+            _shown(plan.smallest(seeds, many)),
             f"{plan.power(plan.effect, seeds):.2f}",
             *_price(plan, seeds, plan.tasks),
         )
@@ -179,11 +181,15 @@ def _lines(plan: Plan, table: Any) -> Iterator[str]:
     ]
     yield from table(heading, rows)
     yield ""
-    yield f"To see {signed(plan.effect)} at 80% power:"
+    yield f"To see {numerals.signed(plan.effect)} at 80% power:"
     yield ""
-    yield from table(("tasks", "seeds an arm", *_usd(plan)), _needs(plan))
+    yield from table(("tasks", "seeds per arm", *_usd(plan)), _needs(plan))
     yield ""
     yield from _other_ways(plan)
+
+
+def _shown(value: float | None) -> str:
+    return "none" if value is None else numerals.fraction(value, 3)
 
 
 def _usd(plan: Plan) -> tuple[str, ...]:
@@ -221,11 +227,11 @@ def _other_ways(plan: Plan) -> Iterator[str]:
         answers = samples_needed(plan.effect, tasks=plan.tasks, **terms)
         ways = []
         if tasks is not None:  # fewer get no verdict, whatever their power
-            ways.append(count(max(tasks, FEWEST_TASKS), "task"))
+            ways.append(numerals.counted(max(tasks, FEWEST_TASKS), "task"))
         if answers is not None:
-            ways.append(f"{count(answers, 'answer')} a task at {plan.tasks} tasks")
-        never = "no number of tasks, nor of answers a task, is enough"
-        yield f"with {seeds} seeds an arm: {', or '.join(ways) or never}"
+            ways.append(f"{numerals.counted(answers, 'answer')} per task at {plan.tasks} tasks")
+        never = "no number of tasks, nor of answers per task, is enough"
+        yield f"with {seeds} seeds per arm: {', or '.join(ways) or never}"
 
 
 def _document(plan: Plan) -> dict[str, Any]:

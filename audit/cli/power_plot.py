@@ -48,10 +48,10 @@ def _drawn(plan: Plan, kind: str) -> bytes:
             ylabel="probability of a verdict",
             ylim=(0, 1),
             xlim=(0, widest),
-            title=f"{plan.tasks} tasks, {plan.samples} answers a task, "
+            title=f"{plan.tasks} tasks, {plan.samples} answers per task, "
             f"training sd {plan.components.seed_sd_treatment:.3f}",
         )
-        axes.legend(title="an arm", loc="lower right")
+        axes.legend(title="per arm", loc="lower right")
         target = io.BytesIO()
         metadata = {"Date": None} if kind == "svg" else {"Software": None}
         figure.savefig(target, format=kind, metadata=metadata, dpi=120)

@@ -6,11 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.cli.examples import add_examples
+from audit.cli.output import add_output, guard_page
 from audit.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="recipe.md.j2",
         help="a shipped template (audit templates lists them) or a path [%(default)s]",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the page; figures go beside it")
+    add_output(parser, "the page; figures go beside it")
     parser.add_argument(
         "--check", action="store_true", help="write nothing; show how committed pages differ"
     )
@@ -58,6 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Render or check the pages asked for and return the exit status."""
     jobs = list(_jobs(options))
+    for job in jobs if not options.check else ():
+        read = (*job.results, options.recipe, options.policy)
+        guard_page(job.output, read, force=options.force)
     if options.jobs is not None and options.jobs < 1:
         raise UsageError(f"--jobs must be at least 1, not {options.jobs}")
     status = 0
@@ -97,8 +100,10 @@ def _rendered(jobs: list[Job], workers: int | None) -> Iterator[tuple[Job, Page]
     if at_once < 2:
         yield from ((job, render(job)) for job in jobs)
         return
-    with ProcessPoolExecutor(at_once) as pool:
-        yield from zip(jobs, pool.map(render, jobs), strict=True)
+    from audit.fleet.workers import pool
+
+    with pool(at_once) as processes:
+        yield from zip(jobs, processes.map(render, jobs), strict=True)
 
 
 def _jobs(options: argparse.Namespace) -> Iterator[Job]:

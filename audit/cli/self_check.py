@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from audit.cli.examples import add_examples
 from audit.cli.formats.json_text import json_text
 from audit.cli.layout import text_table
-from audit.cli.verify import publish
+from audit.cli.output import add_output, guard, publish
 from audit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_examples(parser, EXAMPLES)
     parser.add_argument("--studies", type=int, default=500, help="studies a cell (500)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument("--output", "-o", metavar="FILE", help="write there, not to stdout")
+    add_output(parser)
 
 
 def main(options: argparse.Namespace) -> int:
@@ -74,6 +74,7 @@ def main(options: argparse.Namespace) -> int:
         text = json_text({"nominal": NOMINAL, "cells": [_document(r) for r in results]})
     else:
         text = "\n".join(_lines(results)) + "\n"
+    guard(options.output, (), force=options.force)
     publish(text, options.output)
     return int(any(result.wrong for result in results))
 
@@ -102,7 +103,7 @@ def check_cell(cell: Cell, studies: int) -> CellResult:
     for _ in range(studies):
         document = simulate(cell, random).document()
         (comparison,) = analyse(from_document(document)).comparisons
-        called += comparison.outcome is not None and comparison.outcome.word != "flat"
+        called += comparison.decision is not None and comparison.decision.word != "flat"
     return CellResult(cell, studies, called)
 
 

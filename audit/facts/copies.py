@@ -7,14 +7,22 @@ parameters, training logs, then outcomes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
-from audit.facts.likeness import copied_answers
+from audit.facts.likeness import (
+    Scales,
+    close_beside_other_arms,
+    drawn_alike,
+    equal_scores_text,
+    per_task,
+    scales_of,
+)
+from audit.facts.memo import once
 from audit.pointer import join
-from audit.results import Evaluation, Results, Run
+from audit.results import DEFAULT_METRIC, Evaluation, Results, Run
 
 IDENTICAL = "identical-runs"
 NEARLY = "nearly-identical-runs"
@@ -22,13 +30,13 @@ STEPS = "one-run-many-steps"
 SEED = "duplicate-seed"
 EQUAL_SCORES = "equal-scores"
 
+ACCURACY: Scales = {DEFAULT_METRIC: (0.0, 1.0)}
+
 # With fewer draws two honest runs may agree on every task.
 _FEWEST_DRAWS = 30
 # A log of rewards alone tells two trainings apart from so many rewards on.
 _FEWEST_REWARDS = 30
-# Up to so many runs every pair of outcomes is compared; beyond, each run with its neighbours.
-_EVERY_PAIR = 64
-_NEAREST = 16
+_LOSS_OR_NORM = re.compile(r"(?:loss|grad(?:ient)?(?:_l2)?_norm)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class SamePair:
     text : str
         What the two share, with its numbers: ``the same final parameters``.
     pointers : tuple of str
-        Where it stands in the file: that of the second run first.
+        JSON Pointers of it, that of the second run first.
     """
 
     first: int
@@ -55,16 +63,21 @@ class SamePair:
     pointers: tuple[str, ...]
 
 
+@once
 def copies_in(results: Results) -> dict[str, tuple[SamePair, ...]]:
     """Return the pairs of every arm, by the pointer of the arm; places are in ``arm.runs``."""
-    arms = results.arms
+    arms, scales = results.arms, scales_of(results)
     return {
-        arm.pointer: same_runs(arm.runs, [r for o in arms if o is not arm for r in o.runs])
+        arm.pointer: same_runs(
+            arm.runs, [run for other in arms if other is not arm for run in other.runs], scales
+        )
         for arm in arms
     }
 
 
-def same_runs(runs: Sequence[Run], others: Sequence[Run] = ()) -> tuple[SamePair, ...]:
+def same_runs(
+    runs: Sequence[Run], others: Sequence[Run] = (), scales: Scales = ACCURACY
+) -> tuple[SamePair, ...]:
     """Return which runs of one arm are the same training.
 
     Parameters
@@ -73,28 +86,92 @@ def same_runs(runs: Sequence[Run], others: Sequence[Run] = ()) -> tuple[SamePair
         The runs of one arm.
     others : sequence of Run
         Those of all other arms: how far apart trainings lie that are surely two.
+    scales : mapping of str to (float, float)
+        The metrics of run summaries that are compared, with the ends of their scales.
 
     Returns
     -------
     tuple of SamePair
         One pair for each run that joins others, in the order of the runs: their connected
         components are the independent runs. The reason is the first that applies.
+
+    Notes
+    -----
+    Final parameters and logs that show two runs to be trainings of their own outweigh equal
+    scores and answers that are close beside those of other arms; answers that were drawn more
+    alike than one model drawn twice outweigh them, whatever the weights.
     """
     groups = _Groups(len(runs))
-    for kind in (_by_seed, _by_parameters, _by_log, _by_run_id):
+    for kind in (_by_name, _by_seed, _by_parameters, _by_log, _by_run_id):
         for pair in kind(runs):
             groups.join(pair)
-    for first, second in _neighbours(runs):
-        if not groups.joined(first, second):
-            twin = _by_outcomes(runs, first, second)
-            if twin is not None:
-                groups.join(twin)
+    known = [_recorded(run) for run in runs]
+    for alike in (drawn_alike(runs), close_beside_other_arms(runs, others, known)):
+        for one in alike:
+            reason = IDENTICAL if one.equal else NEARLY
+            groups.join(_pair(runs, (one.first, one.second), reason, one.text))
+    text = None if all(known) else equal_scores_text(runs, scales)
+    if text is not None:
+        for place in range(1, len(runs)):
+            groups.join(_pair(runs, (0, place), EQUAL_SCORES, text))
     return groups.pairs
 
 
-def independent_runs(runs: Sequence[Run], others: Sequence[Run] = ()) -> int:
+def independent_runs(
+    runs: Sequence[Run], others: Sequence[Run] = (), scales: Scales = ACCURACY
+) -> int:
     """Return the number of independent trainings among the runs of one arm."""
-    return len(runs) - len(same_runs(runs, others))
+    return len(runs) - len(same_runs(runs, others, scales))
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A run that is also filed under an earlier arm.
+
+    Attributes
+    ----------
+    second : str
+        JSON Pointer of the later run.
+    arm, label : str
+        Arm and label of the earlier run.
+    text : str
+        What the two share.
+    """
+
+    second: str
+    arm: str
+    label: str
+    text: str
+
+
+def same_across_arms(results: Results) -> tuple[Twin, ...]:
+    """Return the runs that are the same training as one of an arm before theirs."""
+    runs = results.runs
+    found: dict[int, Twin] = {}
+    for kind in (_by_parameters, _by_log, _by_equal_outcomes):
+        for pair in kind(runs):
+            first, second = runs[pair.first], runs[pair.second]
+            if first.arm != second.arm:
+                twin = Twin(second.pointer, first.arm, first.label, pair.text)
+                found.setdefault(pair.second, twin)
+    return tuple(found[place] for place in sorted(found))
+
+
+def has_evidence(run: Run) -> bool:
+    """Whether a run holds anything by which a copy of it would be found."""
+    return (
+        "final_parameters_sha256" in run.document
+        or tells_runs_apart(run.training)
+        or bool(per_task(run))
+    )
+
+
+def components(count: int, pairs: Iterable[SamePair]) -> list[int]:
+    """Return for each of ``count`` runs the first run that is the same training."""
+    groups = _Groups(count)
+    for pair in pairs:
+        groups.join(pair)
+    return [groups.root(place) for place in range(count)]
 
 
 class _Groups:
@@ -109,15 +186,15 @@ class _Groups:
         return tuple(sorted(self._pairs, key=lambda pair: (pair.second, pair.first)))
 
     def joined(self, first: int, second: int) -> bool:
-        return self._root(first) == self._root(second)
+        return self.root(first) == self.root(second)
 
     def join(self, pair: SamePair) -> None:
-        one, other = self._root(pair.first), self._root(pair.second)
+        one, other = self.root(pair.first), self.root(pair.second)
         if one != other:
             self._parents[max(one, other)] = min(one, other)
             self._pairs.append(pair)
 
-    def _root(self, place: int) -> int:
+    def root(self, place: int) -> int:
         while self._parents[place] != place:
             self._parents[place] = self._parents[self._parents[place]]
             place = self._parents[place]
@@ -141,6 +218,23 @@ def _pair(
     first, second = places
     pointers = tuple(join(runs[place].pointer, *below) for place in (second, first))
     return SamePair(first, second, reason, text, pointers)
+
+
+def _by_name(runs: Sequence[Run]) -> Iterable[SamePair]:
+    """Pair runs whose names differ in the step alone."""
+    if not any(run.run_id for run in runs):
+        return
+    from audit.run_names import run_of
+
+    named = {place: run_of(run.run_id) for place, run in enumerate(runs) if run.run_id}
+    first_of: dict[str, int] = {}
+    for place, name in named.items():
+        if not name.run or name.step is None:
+            continue
+        first = first_of.setdefault(name.run, place)
+        if named[first].step != name.step:
+            text = f"steps {named[first].step} and {name.step} of {name.run}"
+            yield _pair(runs, (first, place), STEPS, text, "run_id")
 
 
 def _by_seed(runs: Sequence[Run]) -> Iterable[SamePair]:
@@ -199,80 +293,55 @@ def _hashable(value: Any) -> Hashable:
     return value  # type: ignore[no-any-return]  # a JSON scalar
 
 
+def _recorded(run: Run) -> bool:
+    """Whether a run's own records show that it is no other: its parameters, and its log."""
+    return bool(run.document.get("final_parameters_sha256")) and tells_runs_apart(run.training)
+
+
 def tells_runs_apart(log: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a training log holds figures that two trainings would not share by chance.
 
-    That is a loss or a gradient norm other than 0, or many rewards that are not all the same.
+    That is a loss or a gradient norm other than 0, also one that a tracker logged under a name of
+    its own, or many rewards that are not all the same.
     """
     rewards: list[float] = []
     for step in log:
-        if any(u.get("gradient_l2_norm") or u.get("loss") for u in step.get("updates") or ()):
+        if any(_tells(update) for update in step.get("updates") or ()):
             return True
         if len(rewards) < _FEWEST_REWARDS or len(set(rewards)) < 2:
             rewards += step.get("rewards") or ()
     return len(rewards) >= _FEWEST_REWARDS and len(set(rewards)) > 1
 
 
-def _neighbours(runs: Sequence[Run]) -> Iterable[tuple[int, int]]:
-    """Yield the pairs whose outcomes are compared: all, or those nearest in total score."""
-    if len(runs) <= _EVERY_PAIR:
-        yield from combinations(range(len(runs)), 2)
-        return
-    totals = [sum(e.mean or 0.0 for e in run.evaluations if e.per_task) for run in runs]
-    ranked = sorted(range(len(runs)), key=lambda place: totals[place])
-    yield from sorted(
-        (min(place, other), max(place, other))
-        for at, place in enumerate(ranked)
-        for other in ranked[at + 1 : at + 1 + _NEAREST]
-    )
+def _tells(update: Mapping[str, Any]) -> bool:
+    if update.get("gradient_l2_norm") or update.get("loss"):
+        return True
+    metrics = update.get("metrics") or {}
+    return any(value and _LOSS_OR_NORM.search(name) for name, value in metrics.items())
 
 
-def _by_outcomes(runs: Sequence[Run], first: int, second: int) -> SamePair | None:
-    """Compare every benchmark, metric and checkpoint that two runs both have."""
-    ours, theirs = _per_task(runs[first]), _per_task(runs[second])
-    shared = [(ours[key], theirs[key]) for key in ours if key in theirs]
-    if not shared:
-        return None
-    if len(shared) == len(ours) == len(theirs) and all(_equal(a, b) for a, b in shared):
-        tasks = sum(len(a.samples or a.scores or ()) for a, _ in shared)
-        if sum(_draws(a) for a, _ in shared) >= _FEWEST_DRAWS and any(
-            0 < (a.mean or 0) < 1 for a, _ in shared
-        ):
+def _by_equal_outcomes(runs: Sequence[Run]) -> Iterable[SamePair]:
+    """Pair runs with the same outcome on every task of every evaluation they have."""
+    alike: dict[Hashable, list[int]] = {}
+    for place, run in enumerate(runs):
+        own = per_task(run)
+        if not _telling(own):
+            continue
+        sums = tuple((key, sum(e.counts or e.scores or ())) for key, e in own.items())
+        earlier = alike.setdefault(sums, [])
+        first = next((one for one in earlier if _all_equal(per_task(runs[one]), own)), None)
+        if first is None:
+            earlier.append(place)
+        else:
+            tasks = sum(len(e.samples or e.scores or ()) for e in own.values())
             text = f"the same outcome on all {tasks:,} tasks"
-            return _pair(runs, (first, second), IDENTICAL, text)
-    for one, other in shared:
-        if copied_answers(one, other):
-            text = "answers that differ by less than drawing them again does"
-            return _pair(runs, (first, second), NEARLY, text)
-    return None
+            yield _pair(runs, (first, place), IDENTICAL, text)
 
 
-_Key = tuple[str | None, str, str | None, int | None]
-
-
-def _per_task(run: Run) -> dict[_Key, Evaluation]:
-    found: dict[_Key, Evaluation] = {}
-    for evaluation in run.evaluations:
-        if evaluation.per_task:
-            document = evaluation.document
-            step = document.get("checkpoint_step")
-            key = evaluation.benchmark, evaluation.metric, document.get("split"), step
-            found.setdefault(key, evaluation)
-    return found
-
-
-def _equal(one: Evaluation, other: Evaluation) -> bool:
-    """Whether two evaluations have the same outcome on every task, in whatever order."""
-    return _by_task(one) == _by_task(other)
-
-
-def _by_task(evaluation: Evaluation) -> object:
-    lists = evaluation.counts, evaluation.samples, evaluation.scores
-    ids = evaluation.task_ids
-    if ids is None:
-        return lists
-    known = [values for values in lists if values is not None and len(values) == len(ids)]
-    return dict(zip(ids, zip(*known, strict=True), strict=True))
+def _telling(own: Mapping[Any, Evaluation]) -> bool:
+    """Whether so many answers were drawn that two trainings would not give the same."""
+    drawn = sum(map(_draws, own.values()))
+    return drawn >= _FEWEST_DRAWS and any(0 < (e.mean or 0) < 1 for e in own.values())
 
 
 def _draws(evaluation: Evaluation) -> int:
@@ -281,3 +350,19 @@ def _draws(evaluation: Evaluation) -> int:
     if samples is None:
         return len(evaluation.scores or [])
     return len(samples) if evaluation.greedy else sum(samples)
+
+
+def _all_equal(ours: Mapping[Any, Evaluation], theirs: Mapping[Any, Evaluation]) -> bool:
+    return ours.keys() == theirs.keys() and all(
+        _by_task(ours[key]) == _by_task(theirs[key]) for key in ours
+    )
+
+
+def _by_task(evaluation: Evaluation) -> object:
+    """Return what is equal for equal outcomes, in whatever order the tasks come."""
+    lists = evaluation.counts, evaluation.samples, evaluation.scores
+    ids = evaluation.task_ids
+    if ids is None:
+        return lists
+    known = [values for values in lists if values is not None and len(values) == len(ids)]
+    return dict(zip(ids, zip(*known, strict=True), strict=True))

@@ -1,62 +1,309 @@
-"""Whether two models' answers agree more closely than answers drawn twice from one model would."""
+"""Runs of one arm whose outcomes agree too closely for two trainings.
+
+Every benchmark, metric, split and checkpoint is compared apart, on the tasks that two runs share.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import mul, sub
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
 
-from audit.results import Evaluation
+from audit.errors import InsufficientData
+from audit.facts.rounding import decimals
+from audit.results import DEFAULT_METRIC, Evaluation, Results, Run
 
-# Two draws from one model differ by their sampling variance; a quarter of it, over so many tasks
-# that tell, is no luck (chi-square / 30 with 30 degrees of freedom is below 1/4 once in a million).
-_SHARE = 4
-_FEWEST_TELLING = 30
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    FloatMatrix = NDArray[np.float64]
+    IntMatrix = NDArray[np.int64]
+
+# So many runs are compared at once; more are taken in the order of their scores, since a close
+# copy has nearly the score of its original.
+_AT_ONCE, _OVERLAP = 64, 16
+_MOST_ANSWERS = 2**31
+
+Scales = Mapping[str, tuple[float, float]]
+"""Lower and upper end of each metric by which summaries of runs are compared."""
 
 
-def copied_answers(one: Evaluation, other: Evaluation) -> bool | None:
-    """Return whether one evaluation looks like an edited copy of another; None where unknown.
+class Likeness(NamedTuple):
+    """Two runs, by their places, and how much they agree."""
 
-    Parameters
-    ----------
-    one, other : Evaluation
-        Right answers out of the same number drawn, two or more, on the same tasks.
+    first: int
+    second: int
+    equal: bool
+    text: str
 
-    Notes
-    -----
-    With c right of k answers, sum (c1 - c2)^2 has at least the expectation of
-    sum (c1 (k - c1) + c2 (k - c2)) / (k - 1), both being 2 k p (1 - p) a task for one model.
-    Tasks always or never solved tell nothing, so deterministic decoding tells nothing.
+
+class EvaluationKey(NamedTuple):
+    """What two evaluations must share to be compared."""
+
+    benchmark: str | None
+    metric: str
+    split: str | None
+    step: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """The evaluations of one key as one row each, over the tasks of all of them.
+
+    ``runs`` are the places of the runs in the sequence that was given. Without counts, ``right``
+    and ``drawn`` are None.
     """
-    k = _drawn(one.samples, other.samples)
-    ours, theirs = one.counts, _in_order_of(one, other)
-    if k is None or ours is None or theirs is None:
+
+    key: EvaluationKey
+    runs: list[int]
+    evaluations: list[Evaluation]
+    rates: FloatMatrix
+    right: IntMatrix | None
+    drawn: IntMatrix | None
+
+    @property
+    def where(self) -> str:
+        return f" on {self.key.benchmark}" if self.key.benchmark else ""
+
+    @property
+    def greedy(self) -> bool:
+        return any(evaluation.greedy for evaluation in self.evaluations)
+
+
+def scales_of(results: Results) -> dict[str, tuple[float, float]]:
+    """Return the metrics of a file with the two ends of their scale; accuracy is 0 to 1."""
+    scales = {DEFAULT_METRIC: (0.0, 1.0)}
+    for name, described in results.block("metrics").items():
+        scale = described.get("scale") if isinstance(described, dict) else None
+        low, high = scale or (0.0, 1.0)
+        if low is not None and high is not None and low < high:
+            scales[name] = (float(low), float(high))
+    return scales
+
+
+def per_task(run: Run) -> dict[EvaluationKey, Evaluation]:
+    """Return a run's evaluations with per-task outcomes that can be compared, by what they are."""
+    found: dict[EvaluationKey, Evaluation] = {}
+    for evaluation in run.evaluations:
+        if _comparable(evaluation):
+            split, step = (evaluation.document.get(key) for key in ("split", "checkpoint_step"))
+            key = EvaluationKey(evaluation.benchmark, evaluation.metric, split, step)
+            found.setdefault(key, evaluation)
+    return found
+
+
+def drawn_alike(runs: Sequence[Run]) -> Iterator[Likeness]:
+    """Yield the pairs whose drawn answers agree more than one model drawn twice would.
+
+    An exact conditional test on counts of right answers, :func:`audit.stats.pair_agreements`.
+    """
+    from audit.stats import pair_agreements
+
+    for answers in _by_key(runs):
+        if answers.right is None or answers.drawn is None or answers.greedy:
+            continue
+        if len(answers.runs) < 2 or int(answers.drawn.max()) < 2:
+            continue
+        for pair in pair_agreements(answers.right, samples=answers.drawn):
+            if pair.agreement.copied:
+                yield _likeness(answers, pair.first, pair.second)
+
+
+def close_beside_other_arms(
+    runs: Sequence[Run], others: Sequence[Run], known: Sequence[bool]
+) -> Iterator[Likeness]:
+    """Yield the pairs that lie too close beside runs of other arms.
+
+    For one answer per task, greedy decoding and scores, :func:`audit.stats.distance_ratios`.
+    Two runs that are ``known`` by their records to be trainings of their own are passed over.
+    """
+    from audit.stats import distance_ratios
+
+    for answers in _by_key([*runs, *others]):
+        own = [row for row, place in enumerate(answers.runs) if place < len(runs)]
+        far = [row for row, place in enumerate(answers.runs) if place >= len(runs)][:_AT_ONCE]
+        if len(own) < 2 or not far or all(known[answers.runs[row]] for row in own):
+            continue
+        decoding, samples = _decoding(answers)
+        for rows in _windows(answers, own):
+            near = answers.rates[rows]
+            try:
+                ratios = distance_ratios(
+                    near, answers.rates[far], decoding=decoding, samples=samples
+                )
+            except InsufficientData:
+                continue
+            for ratio in ratios:
+                one, other = rows[ratio.first], rows[ratio.second]
+                if ratio.copied and not (known[answers.runs[one]] and known[answers.runs[other]]):
+                    yield _likeness(answers, one, other)
+
+
+def equal_scores_text(runs: Sequence[Run], scales: Scales) -> str | None:
+    """Say how all runs of an arm agree in a score that trainings would not share, or None.
+
+    The chance without any training variance, :func:`audit.stats.equal_scores`.
+    """
+    if len(runs) < 3:
         return None
-    telling = max(len(counts) - counts.count(0) - counts.count(k) for counts in (ours, theirs))
-    if telling < _FEWEST_TELLING or len(ours) != len(theirs):
+    for answers in _by_key(runs):
+        text = _equal_totals(answers, len(runs))
+        if text is not None:
+            return text
+    measured = {evaluation.metric for run in runs for evaluation in run.evaluations}
+    for metric, (low, high) in scales.items():
+        recorded = {_number(run.metrics.get(metric)) for run in runs}
+        common = recorded.pop()
+        if metric in measured or recorded or common is None:
+            continue
+        span = Fraction(repr(high)) - Fraction(repr(low))
+        score = (Fraction(repr(common)) - Fraction(repr(low))) / span
+        unit = Fraction(1, 10 ** decimals(common)) / span
+        counted = [int(run.metrics.get("examples") or 0) for run in runs]
+        if _too_equal([score] * len(runs), min(counted) or None, unit):
+            return f"{metric} {common:g} in all {len(runs)} runs"
+    return None
+
+
+def _equal_totals(answers: _Answers, runs: int) -> str | None:
+    if answers.right is None or answers.drawn is None or len(answers.runs) < runs:
         return None
-    expected: int = sum(
-        k * sum(counts) - sum(map(mul, counts, counts)) for counts in (ours, theirs)
+    drawn, right = answers.drawn.sum(axis=1).tolist(), answers.right.sum(axis=1).tolist()
+    scores = [Fraction(c, k) for c, k in zip(right, drawn, strict=True) if k]
+    tasks = int((answers.drawn > 0).sum(axis=1).min())
+    if len(scores) < runs or not _too_equal(scores, tasks if answers.greedy else min(drawn), 0):
+        return None
+    return f"{right[0]:,} right answers of {drawn[0]:,}{answers.where} in all {runs} runs"
+
+
+def _too_equal(scores: Sequence[Fraction], answers: int | None, unit: Fraction | int) -> bool:
+    from audit.stats import equal_scores
+
+    return len(set(scores)) == 1 and equal_scores(scores, answers=answers, unit=unit).refused
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _comparable(evaluation: Evaluation) -> bool:
+    """Whether the lists of an evaluation can be read as one row: nothing odd in them."""
+    if not evaluation.per_task:
+        return False
+    counts, samples, ids = evaluation.counts, evaluation.samples, evaluation.task_ids
+    counted = counts is not None and samples is not None
+    lists = (counts, samples, ids) if counted else (evaluation.scores, ids)
+    lengths = {len(values) for values in lists if values is not None}
+    if len(lengths) != 1 or 0 in lengths or (ids is not None and len(set(ids)) < len(ids)):
+        return False
+    if counts is None or samples is None:
+        return True
+    pairs = zip(counts, samples, strict=True)
+    return max(samples) < _MOST_ANSWERS and all(0 <= right <= drawn for right, drawn in pairs)
+
+
+def _by_key(runs: Sequence[Run]) -> Iterator[_Answers]:
+    groups: dict[tuple[EvaluationKey, bool, bool], list[tuple[int, Evaluation]]] = {}
+    for place, run in enumerate(runs):
+        for key, evaluation in per_task(run).items():
+            counted = evaluation.counts is not None and evaluation.samples is not None
+            kind = key, evaluation.task_ids is not None, counted
+            groups.setdefault(kind, []).append((place, evaluation))
+    for (key, _, counted), members in groups.items():
+        if len(members) > 1:
+            yield _answers(key, members, counted=counted)
+
+
+def _answers(
+    key: EvaluationKey, members: list[tuple[int, Evaluation]], *, counted: bool
+) -> _Answers:
+    import numpy as np
+
+    evaluations = [evaluation for _, evaluation in members]
+    columns = _columns(evaluations)
+    shape = len(members), 1 + max(int(places.max()) for places in columns)
+    rates = np.full(shape, np.nan)
+    right, drawn = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for row, (evaluation, places) in enumerate(zip(evaluations, columns, strict=True)):
+        if counted:
+            right[row, places] = evaluation.counts or ()
+            drawn[row, places] = evaluation.samples or ()
+        else:
+            rates[row, places] = evaluation.scores
+    if counted:
+        np.divide(right, drawn, out=rates, where=drawn > 0)
+    runs = [place for place, _ in members]
+    return _Answers(
+        key, runs, evaluations, rates, right if counted else None, drawn if counted else None
     )
-    apart = list(map(sub, ours, theirs))
-    seen: int = sum(map(mul, apart, apart))
-    return _SHARE * seen * (k - 1) < expected
 
 
-def _in_order_of(one: Evaluation, other: Evaluation) -> list[int] | None:
-    """Return the right answers of ``other`` in the order of the tasks of ``one``."""
-    wanted, found, counts = one.task_ids, other.task_ids, other.counts
-    if wanted == found or counts is None:
-        return counts
-    if wanted is None or found is None or len(found) != len(counts):
-        return None
-    by_task = dict(zip(found, counts, strict=True))
-    return [by_task[task] for task in wanted] if by_task.keys() == set(wanted) else None
+def _columns(evaluations: Sequence[Evaluation]) -> list[NDArray[np.int64]]:
+    """Return for each evaluation the column of each of its tasks."""
+    import numpy as np
+
+    places: dict[object, int] = {}
+    columns: list[NDArray[np.int64]] = []
+    before: object = None
+    for evaluation in evaluations:
+        tasks: Iterable[object] | None = evaluation.task_ids
+        if tasks is None:
+            tasks = range(len(evaluation.samples or evaluation.scores or ()))
+        if columns and before == tasks:  # most files name the same tasks in one order
+            columns.append(columns[-1])
+        else:
+            columns.append(np.array([places.setdefault(task, len(places)) for task in tasks]))
+        before = tasks
+    return columns
 
 
-def _drawn(ours: Sequence[int] | None, theirs: Sequence[int] | None) -> int | None:
-    """Return the answers drawn for every task, where that is one number of two or more."""
-    if not ours or not theirs or len(ours) != len(theirs):
-        return None
-    k = ours[0]
-    same = k > 1 and ours.count(k) == len(ours) and theirs.count(k) == len(theirs)
-    return k if same else None
+def _decoding(answers: _Answers) -> tuple[str, int]:
+    """Return how the answers were decoded and how many were drawn for a task."""
+    if answers.right is None or answers.drawn is None:
+        return "scores", 1
+    if answers.greedy:
+        return "greedy", 1
+    samples = int(answers.drawn[answers.drawn > 0].min(initial=_MOST_ANSWERS))
+    mixed = bool(((answers.right > 0) & (answers.right < answers.drawn)).any())
+    temperatures = [e.condition.get("temperature") for e in answers.evaluations]
+    declared = all(isinstance(t, int | float) and t > 0 for t in temperatures)
+    return ("sampled" if declared or (samples > 1 and mixed) else "undeclared"), samples
+
+
+def _windows(answers: _Answers, own: list[int]) -> Iterator[list[int]]:
+    """Yield the rows to compare at once: all, or neighbours in the order of their scores."""
+    import numpy as np
+
+    if len(own) <= _AT_ONCE:
+        yield own
+        return
+    means = np.nanmean(answers.rates[own], axis=1)
+    ordered = [own[place] for place in np.argsort(means, kind="stable").tolist()]
+    for start in range(0, len(ordered) - _OVERLAP, _AT_ONCE - _OVERLAP):
+        yield ordered[start : start + _AT_ONCE]
+
+
+def _likeness(answers: _Answers, one: int, other: int) -> Likeness:
+    first, second = sorted((one, other), key=lambda row: answers.runs[row])
+    equal, text = _difference(answers, first, second)
+    return Likeness(answers.runs[first], answers.runs[second], equal, text)
+
+
+def _difference(answers: _Answers, first: int, second: int) -> tuple[bool, str]:
+    """Return whether two rows are equal, and how much of them differs."""
+    import numpy as np
+
+    a, b = answers.rates[first], answers.rates[second]
+    both = ~(np.isnan(a) | np.isnan(b))
+    whole, apart, what = int(both.sum()), int((a[both] != b[both]).sum()), "tasks"
+    if not apart:
+        return True, f"the same outcome on all {whole:,} tasks{answers.where}"
+    if answers.right is not None and answers.drawn is not None:
+        drawn = answers.drawn[first][both]
+        if (drawn == answers.drawn[second][both]).all():
+            right = answers.right[first] - answers.right[second]
+            whole, apart, what = int(drawn.sum()), int(np.abs(right)[both].sum()), "answers"
+    verb = "differs" if apart == 1 else "differ"
+    return False, f"{apart:,} of {whole:,} {what}{answers.where} {verb}"

@@ -9,33 +9,13 @@ from typing import Any
 
 from audit.analysis import Analysis
 from audit.analysis.arms import ArmRates, Rate
-from audit.analysis.measures import Measure, Side
+from audit.analysis.measures import Measure
 from audit.claims import BASE
 from audit.results import DEFAULT_METRIC, Results, Run
+from audit.views.run_view import RunView, mean_score, run_views
 
 BASE_LABEL = "untrained model"
 _PASS_AT = re.compile(r"pass@[1-9]\d{0,4}")
-
-
-@dataclass(frozen=True, slots=True)
-class RunScore:
-    """One training run, or one evaluation of the base.
-
-    Attributes
-    ----------
-    run : str
-        Its seed, else its id.
-    seed : int or None
-    score : float or None
-        In the metric's units; None where it has none.
-    status : str
-        ``finished``, ``failed``, ``diverged`` or ``running``.
-    """
-
-    run: str
-    seed: int | None
-    score: float | None
-    status: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +41,7 @@ class Arm:
     steps : int or None
     minutes, usd : float or None
         Over all runs of the arm.
-    runs : tuple of RunScore
+    runs : tuple of RunView
     """
 
     name: str
@@ -77,7 +57,7 @@ class Arm:
     steps: int | None
     minutes: float | None
     usd: float | None
-    runs: tuple[RunScore, ...]
+    runs: tuple[RunView, ...]
 
     @property
     def by_seed(self) -> dict[int, float]:
@@ -93,18 +73,18 @@ class SeedRow:
     ----------
     label : str
         The seed, else the name of the run.
-    runs : tuple of RunScore or None
+    runs : tuple of RunView or None
         In the order of the arms; None where an arm has no run at this seed.
     """
 
     label: str
-    runs: tuple[RunScore | None, ...]
+    runs: tuple[RunView | None, ...]
 
 
 def seed_rows(shown: tuple[Arm, ...]) -> tuple[SeedRow, ...]:
     """Return every run of the trained arms, those at one seed in one row."""
     trained = [arm for arm in shown if not arm.is_base]
-    rows: dict[tuple[bool, int, str, int], list[RunScore | None]] = {}
+    rows: dict[tuple[bool, int, str, int], list[RunView | None]] = {}
     for place, arm in enumerate(trained):
         for number, run in enumerate(arm.runs):
             # A seed twice in one arm, or a run without one, gets a row of its own.
@@ -135,7 +115,7 @@ def _arm(
     printed = _printed(results, name) if measure.metric in (DEFAULT_METRIC, "pass@1") else {}
     if name == BASE and not side.runs and not printed:
         return None
-    scores = [float(run.score) for run in side.runs if run.score is not None]
+    score = mean_score(side)
     rates = _rates(analysis, name, measure)
     low, high, source = _interval(rates, printed)
     runs = () if name == BASE else _runs(results, name)
@@ -144,7 +124,7 @@ def _arm(
         label=labels.get(name) or (BASE_LABEL if name == BASE else name),
         is_base=name == BASE,
         seeds=len(side.runs),
-        score=sum(scores) / len(scores) if scores else printed.get("score"),
+        score=printed.get("score") if score is None else score,
         low=low,
         high=high,
         interval_source=source,
@@ -152,7 +132,7 @@ def _arm(
         steps=0 if name == BASE else _steps(runs),
         minutes=0.0 if name == BASE else _total(runs, "minutes"),
         usd=0.0 if name == BASE else _total(runs, "usd"),
-        runs=_scores(side),
+        runs=run_views(side),
     )
 
 
@@ -204,12 +184,3 @@ def _total(runs: tuple[Run, ...], key: str) -> float | None:
     values = [(run.document.get("cost") or {}).get(key) for run in runs]
     known = [float(value) for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
-
-
-def _scores(side: Side) -> tuple[RunScore, ...]:
-    measured = [
-        RunScore(run.label, run.seed, None if run.score is None else float(run.score), "finished")
-        for run in side.runs
-    ]
-    lost = [RunScore(run.label, run.seed, None, run.status) for run in side.lost]
-    return (*measured, *lost)

@@ -14,11 +14,12 @@ from audit.analysis import (
     NotMeasured,
     lottery,
 )
-from audit.analysis.claiming import needed_text
 from audit.analysis.design import Design
 from audit.claims import BASE
 from audit.pages import readings
 from audit.pages.arms import BASE_LABEL
+from audit.views.claim_view import ClaimView, claim_view
+from audit.views.comparison_view import ComparisonView
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Delta:
     value : float or None
     low, high : float or None
         The interval the verdict is about; where the verdict is refused, the interval over tasks
-        of these very models, which knows nothing of training variance.
+        of these very models, which leaves the training variance out.
     level : float
     interval_kind : str
         Of what the interval tells, in words.
@@ -61,7 +62,7 @@ class Delta:
     paired : tuple of float, or None
         Student's interval of the differences by seed; description, it decides nothing.
     tipping_sd : float or None
-        Training sd of an arm that would erase the significance of a one-seed interval.
+        Training sd per arm that would undo a one-seed interval that excludes zero.
     spread : tuple of float, or None
         Training sd with its interval: (sd, low, high).
     smallest_effect : float or None
@@ -72,8 +73,10 @@ class Delta:
         What it would take to see the delta, in words; empty where nothing can be said.
     unpaired : tuple of str
         Runs without a partner at their seed, and why.
+    resampled : tuple of (str, str)
+        Bootstrap intervals and exact p-values with what was resampled; they decide nothing.
     lottery : Lottery or None
-        What each pair of single runs would have reported; None below three runs an arm, against
+        What each pair of single runs would have reported; None below three runs per arm, against
         the untrained model and without outcomes per task.
     """
 
@@ -107,6 +110,7 @@ class Delta:
     sees: str
     needs: str
     unpaired: tuple[str, ...]
+    resampled: tuple[tuple[str, str], ...]
     lottery: Lottery | None
 
     @property
@@ -125,46 +129,20 @@ class Delta:
         return self.word == "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A claim and what became of it.
-
-    Attributes
-    ----------
-    id, text : str
-    stands : bool
-    reason : str
-        Why it does not stand, or the verdict it stands on.
-    settles : str
-        What would settle it; empty where it stands.
-    p_value : float
-        After Holm's correction over all claims.
-    """
-
-    id: str
-    text: str
-    stands: bool
-    reason: str
-    settles: str
-    p_value: float
-
-
 def deltas(analysis: Analysis, labels: Mapping[str, str]) -> tuple[Delta, ...]:
     """Return the comparisons of an analysis in its order: claimed ones, controls, the base."""
     return tuple(delta(comparison, labels) for comparison in analysis.comparisons)
 
 
-def claims(analysis: Analysis) -> tuple[Claim, ...]:
-    """Return the claims of an analysis with their outcome."""
-    return tuple(
-        Claim(c.claim.id, c.claim.text, c.stands, c.reason, c.settles, c.holm_p_value)
-        for c in analysis.claims
-    )
+def claims(analysis: Analysis) -> tuple[ClaimView, ...]:
+    """Return the claims of an analysis with what became of them."""
+    return tuple(map(claim_view, analysis.claims))
 
 
 def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
     """Return one comparison as a page shows it."""
-    shown, kind = _shown(comparison)
+    view = ComparisonView(comparison)
+    shown, kind = _shown(view)
     beside = comparison.description
     paired = beside.paired_t
     return Delta(
@@ -183,7 +161,7 @@ def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
         benchmark_interval=_ends(comparison, "benchmark"),
         tasks=_tasks(comparison),
         seeds=comparison.seeds,
-        verdict=comparison.verdict.words,
+        verdict=view.verdict,
         word=comparison.verdict.word,
         meaning=readings.meaning(comparison),
         p_value=shown.p_value if shown and not comparison.verdict.refused else None,
@@ -196,8 +174,9 @@ def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
         spread=_spread(comparison),
         smallest_effect=_smallest(comparison),
         sees=readings.sees(comparison),
-        needs=_needs(comparison),
+        needs=view.needs_for_seen,
         unpaired=tuple(f"{u.arm} {u.run}: {u.reason}" for u in beside.unpaired),
+        resampled=view.resampled,
         lottery=lottery(comparison),
     )
 
@@ -206,14 +185,14 @@ def _label(name: str, labels: Mapping[str, str]) -> str:
     return labels.get(name) or (BASE_LABEL if name == BASE else name)
 
 
-def _shown(comparison: Comparison) -> tuple[Interval | None, str]:
-    one = comparison.description.one_seed
+def _shown(view: ComparisonView) -> tuple[Interval | None, str]:
+    found, comparison = view.shown, view.comparison
+    if found is not None:
+        return found, readings.kind(found)
     if comparison.verdict.refused:
-        return one, readings.kind(one) if one else "no interval can be given"
-    found = comparison.deciding
-    if isinstance(found, NotMeasured):
-        return None, found.reason
-    return found, readings.kind(found)
+        return None, "no interval can be given"
+    deciding = comparison.deciding
+    return None, deciding.reason if isinstance(deciding, NotMeasured) else ""
 
 
 def _ends(comparison: Comparison, about: str) -> tuple[float, float] | str:
@@ -260,12 +239,6 @@ def _smallest(comparison: Comparison) -> float | None:
         return None
     found = comparison.design.smallest_effect
     return None if found is None else found * (comparison.measure.span or 1.0)
-
-
-def _needs(comparison: Comparison) -> str:
-    if comparison.delta is None or comparison.verdict.word in ("gain", "loss"):
-        return ""
-    return needed_text(comparison, abs(comparison.delta)) or ""
 
 
 def floor_of(analysis: Analysis) -> Floor | NotMeasured:

@@ -15,11 +15,12 @@ from jinja2.exceptions import TemplateRuntimeError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
+from audit import numerals
 from audit.errors import AuditError, UsageError
-from audit.pages import html, inline, markdown, numbers
+from audit.pages import html, inline, markdown
 from audit.pages.markdown import Markdown
-from audit.pages.plain import harmless, one_line
 from audit.resources import resource
+from audit.safetext import harmless, one_line
 
 # Filters of Jinja2's own that neither build long strings nor write a number.
 KEPT_FILTERS = [
@@ -149,7 +150,7 @@ def _environment(
         autoescape=False,
     )
     kept = {name: environment.filters[name] for name in KEPT_FILTERS}
-    environment.filters = kept | {f.__name__: _safe(f, safe) for f in numbers.FILTERS}
+    environment.filters = kept | {f.__name__: _safe(f, safe) for f in numerals.FILTERS}
     environment.globals = {}
     if dialect is not None:
         for write in (dialect.text, dialect.cell):

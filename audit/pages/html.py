@@ -7,7 +7,7 @@ import re
 from markupsafe import Markup, escape
 
 from audit.pages.markdown import safe_url
-from audit.pages.plain import LONGEST, LONGEST_IN_CELL, code_line, harmless
+from audit.safetext import LONGEST, LONGEST_IN_CELL, code_line, harmless
 
 
 def text(value: object, limit: int = LONGEST) -> Markup:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
-from audit.pages.plain import LONGEST_IN_CELL, harmless
+from audit.safetext import LONGEST_IN_CELL, harmless
 
-# Shielded characters are moved to a private-use plane that `plain.one_line` lets nobody use.
+# Shielded characters are moved to a private-use plane that `safetext.one_line` lets nobody use.
 _SHIELD = 0x100000
 _SHIELDED = re.compile(f"[{chr(_SHIELD + 0x21)}-{chr(_SHIELD + 0x7E)}]")
 _PUNCTUATION = re.compile(r"[\\`*_\[\]()<>]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from audit.pages.plain import LONGEST, LONGEST_IN_CELL, code_line, harmless, one_line
+from audit.safetext import LONGEST, LONGEST_IN_CELL, code_line, harmless, one_line
 
 # A pipe would split a table's cell; an entity is read as text by every parser, "\|" is not.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}

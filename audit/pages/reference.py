@@ -6,33 +6,36 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from audit import numerals
 from audit.analysis import Lottery, OneSeedStudy, Tally
-from audit.pages import markdown, numbers
-from audit.pages.arms import Arm, RunScore, SeedRow
-from audit.pages.checks import Check
-from audit.pages.deltas import Claim, Delta
+from audit.facts.clip_activity import ClipActivity
+from audit.pages import markdown
+from audit.pages.arms import Arm, SeedRow
+from audit.pages.check_table import CheckRow
+from audit.pages.deltas import Delta
 from audit.pages.environment import KEPT_FILTERS
 from audit.pages.recipe import recipe_keys
 from audit.pages.render import shipped_templates
 from audit.pages.rounds import Replication, Round
-from audit.pages.telemetry import ClipActivity
 from audit.pages.variables import Finding, Noise, Variables, Verified
+from audit.views.claim_view import ClaimView
+from audit.views.run_view import RunView
 
 # Records in the order a reader meets them.
 RECORDS: tuple[type, ...] = (
     Arm,
-    RunScore,
+    RunView,
     SeedRow,
     Delta,
     Lottery,
     OneSeedStudy,
     Tally,
-    Claim,
+    ClaimView,
     Noise,
     Round,
     Replication,
     ClipActivity,
-    Check,
+    CheckRow,
     Finding,
     Verified,
 )
@@ -80,7 +83,7 @@ def _lines() -> Iterator[str]:
                 yield from _entry(name, inspect.getdoc(member) or "")
         yield ""
     yield "FILTERS FOR NUMBERS (None is written as a dash)"
-    yield from _functions(numbers.FILTERS)
+    yield from _functions(numerals.FILTERS)
     yield ""
     yield "FILTERS FOR TEXT (in Markdown; in HTML the same names do the same)"
     texts = (markdown.text, markdown.cell, markdown.code, markdown.link, markdown.block)

@@ -19,12 +19,12 @@ from audit.pages.environment import (
 from audit.pages.figures import figure_paths
 from audit.pages.literals import literals
 from audit.pages.page import Page
-from audit.pages.plain import one_line
 from audit.pages.recipe import read_recipe, recipe_beside
 from audit.pages.variables import Variables, gather
 from audit.policy import Policy, find_policy
 from audit.resources import resource
 from audit.results import load
+from audit.safetext import one_line
 
 RECIPE_PAGE, FLEET_PAGE = "recipe.md.j2", "fleet.md.j2"
 # What a page is called that was not given a name.

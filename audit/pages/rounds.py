@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from audit import numerals
 from audit.analysis import Analysis, Floor, NotMeasured, RoundPair
-from audit.pages import numbers
 from audit.pages.deltas import floor_of
 from audit.results import Results
 
@@ -141,12 +141,12 @@ def _judged(seeds: Mapping[str, int], *, interval: bool, excludes_zero: bool) ->
         return "not judged", "the training runs of each arm are not recorded"
     if min(seeds.values()) >= 2:
         return "not judged", "a round's summary has no score of each run"
-    why = "one training seed an arm"
+    why = "one training seed per arm"
     if interval:
-        why += ", and the interval holds no training variance"
+        why += ", and the interval leaves the training variance out"
     if excludes_zero:
         why += "; that it excludes zero changes nothing"
-    return "refused", why
+    return "no verdict", why
 
 
 def _replication(pair: RoundPair, floor: Floor | NotMeasured) -> Replication:
@@ -180,16 +180,16 @@ def _ratio(swing: float, floor: float | None, span: float) -> float | None:
 
 def conflict_line(pair: Replication) -> str:
     """Say in a sentence how a repeat disagrees with its original."""
-    moved = f"moved by {numbers.fraction(pair.swing, 3)}"
+    moved = f"moved by {numerals.fraction(pair.swing, 3)}"
     sign = " and changed sign" if pair.sign_changed else ""
     floors = (
-        f", {numbers.times(pair.in_printed_floors)} times the printed noise floor"
+        f", {numerals.times(pair.in_printed_floors)} times the printed noise floor"
         if pair.in_printed_floors
         else ""
     )
     return (
         f"Round {pair.repeat} repeats round {pair.original} unchanged, and the delta {moved}"
-        f"{sign}: {numbers.signed(pair.first)} became {numbers.signed(pair.second)} "
-        f"(z = {numbers.times(pair.z)}, p = {numbers.p_value(pair.p_value)}{floors}). "
+        f"{sign}: {numerals.signed(pair.first)} became {numerals.signed(pair.second)} "
+        f"(z = {numerals.times(pair.z)}, p = {numerals.p_value(pair.p_value)}{floors}). "
         "The printed intervals do not explain it."
     )

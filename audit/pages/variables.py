@@ -7,19 +7,22 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from audit import numerals
 from audit.analysis import Analysis, Floor, NotMeasured, analyse
+from audit.facts.clip_activity import ClipActivity, clip_activity
+from audit.facts.pins import versions
 from audit.finding import Severity
-from audit.pages import numbers, rounds
+from audit.pages import rounds
 from audit.pages.arms import Arm, SeedRow, arms, seed_rows
-from audit.pages.checks import Check, checks, versions
-from audit.pages.deltas import Claim, Delta, claims, deltas, floor_of
+from audit.pages.check_table import CheckRow, checks
+from audit.pages.deltas import Delta, claims, deltas, floor_of
 from audit.pages.prose import computed
 from audit.pages.recipe import Recipe
 from audit.pages.rounds import Replication, Round
-from audit.pages.telemetry import ClipActivity, clip_activity
 from audit.policy import Policy
 from audit.report import Report, verify
 from audit.results import Results
+from audit.views.claim_view import ClaimView
 
 if TYPE_CHECKING:
     from audit.pages.figures import Figures
@@ -123,7 +126,7 @@ class Variables:
         The comparison the page is about: the first claim's, else the top arm against its control.
     deltas : tuple of Delta
         All comparisons.
-    claims : tuple of Claim
+    claims : tuple of ClaimView
     noise : Noise
     rounds : tuple of Round
     replications : tuple of Replication
@@ -154,7 +157,7 @@ class Variables:
     devices: tuple[str, ...]
     headline: Delta | None
     deltas: tuple[Delta, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[ClaimView, ...]
     noise: Noise
     rounds: tuple[Round, ...]
     replications: tuple[Replication, ...]
@@ -176,7 +179,7 @@ class Variables:
         return computed(self.recipe, self.for_prose())
 
     @cached_property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[CheckRow, ...]:
         """The rows of the checks table."""
         return checks(self.source, self.analysis, self.report, self.prose["checks"])
 
@@ -346,8 +349,7 @@ def notices(variables: Variables) -> list[str]:
     errors = sum(f.severity == Severity.ERROR.label for f in variables.findings)
     if errors:
         found.append(
-            f"audit verify finds {numbers.count(errors)} error{'s' * (errors > 1)} in this file; "
-            "see Checks."
+            f"audit verify finds {numerals.counted(errors, 'error')} in this file; see Checks."
         )
     return found
 
@@ -364,5 +366,6 @@ def _one_seed(variables: Variables) -> list[str]:
     )
     return [
         f"{whose} one training seed. A delta between single runs mixes the recipe's effect with "
-        "the luck of training, and no interval over tasks can part them: read it as an anecdote."
+        "the luck of training, and no interval over tasks can separate the two: treat it as "
+        "anecdotal."
     ]

@@ -10,10 +10,10 @@ from typing import Any
 from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Results
-from audit.rules.rule import Found, Held, Outcome
+from audit.rules.check import CheckResult, Failed, Passed
 
 Stated = tuple[str, Any]
-"""A pointer and the value that stands there."""
+"""A pointer and the value found there."""
 
 _LONGEST = 80
 
@@ -40,7 +40,7 @@ def same_key(value: Any) -> str:
 
 def agreement(
     stated: Sequence[Stated], what: str, severity: Severity | None = None
-) -> Iterator[Outcome]:
+) -> Iterator[CheckResult]:
     """Say which places state another value than most do; without a majority all are named.
 
     Parameters
@@ -55,7 +55,7 @@ def agreement(
     keys = [same_key(value) for _, value in stated]
     ranked = Counter(keys).most_common(2)
     if len(ranked) == 1:
-        yield Held(len(stated) - 1)
+        yield Passed(len(stated) - 1)
         return
     majority = ranked[0][0] if ranked[0][1] > ranked[1][1] else None
     usual = next(
@@ -64,15 +64,15 @@ def agreement(
     for key, (pointer, value) in zip(keys, stated, strict=True):
         if majority is None:
             message = f"{what} is stated in {len(stated)} places that do not agree"
-            yield Found(pointer, message, "one value", shown(value), severity)
+            yield Failed(pointer, message, "one value", shown(value), severity)
         elif key != majority:
             message = f"{what} differs from what {ranked[0][1]} of {len(stated)} places state"
-            yield Found(pointer, message, shown(usual), shown(value), severity)
+            yield Failed(pointer, message, shown(usual), shown(value), severity)
 
 
 def block_agreement(
     blocks: Sequence[tuple[str, Mapping[str, Any]]], what: str, severity: Severity | None = None
-) -> Iterator[Outcome]:
+) -> Iterator[CheckResult]:
     """Hold every leaf of blocks that should be equal; a leaf left out is no contradiction."""
     paths: dict[tuple[str | int, ...], None] = {}
     flat = []

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from audit.rules.telemetry import RunLog
+from audit.facts.training_logs import RunLog
 
 FIXED_CLIP = 0.2
 """Radius of GRPO's clip where the protocol has ``geometry`` null and no epsilon."""

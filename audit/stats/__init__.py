@@ -10,15 +10,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from audit.stats.averages import (
+        AverageDelta,
+        BenchmarkCounts,
+        BenchmarkScores,
+        average_delta,
+        average_score_delta,
+    )
     from audit.stats.base import base_delta
     from audit.stats.best_checkpoint import CrossFittedBest, cross_fitted_best, task_half
     from audit.stats.bootstrap import exact_bootstrap, exact_bootstrap_counts
-    from audit.stats.checkpoint_rows import (
-        CheckpointDesign,
-        checkpoint_designs,
-        pooled_components,
-    )
+    from audit.stats.checkpoint_rows import CheckpointDesign, checkpoint_designs, pooled_components
     from audit.stats.checkpoint_tables import PooledCheckpoints, pool_checkpoints
+    from audit.stats.clusters import ClusterTest, cluster_f_test
+    from audit.stats.content import FormatSplit, format_split
     from audit.stats.delta import seed_delta
     from audit.stats.designs import (
         PlannedDesign,
@@ -28,7 +33,9 @@ if TYPE_CHECKING:
         seeds_after_look,
     )
     from audit.stats.draws import PairAgreement, RunPair, pair_agreement, pair_agreements
+    from audit.stats.errored import ErroredDelta, ErroredReading, errored_delta
     from audit.stats.floor import bernoulli_bound, floor_from_run_std, noise_floor, run_level_f_test
+    from audit.stats.guardrails import NonInferiority, ShipDecision, non_inferiority, ship_decision
     from audit.stats.multiple import holm
     from audit.stats.paired import one_seed_interval, paired_t, seed_correlation
     from audit.stats.planning import (
@@ -43,7 +50,14 @@ if TYPE_CHECKING:
         tasks_at_least,
         tasks_needed,
     )
-    from audit.stats.rates import pass_at_k, pass_at_k_counts, unseen_collapse_bound, wilson
+    from audit.stats.rates import (
+        CollapseRisk,
+        collapse_risk,
+        pass_at_k,
+        pass_at_k_counts,
+        unseen_collapse_bound,
+        wilson,
+    )
     from audit.stats.records import (
         ArmVariance,
         BaseDelta,
@@ -60,20 +74,33 @@ if TYPE_CHECKING:
         SeedSpread,
     )
     from audit.stats.relatedness import DistanceRatio, PairDistance, distance_ratios, pair_distance
+    from audit.stats.remedies import (
+        Needed,
+        NextJudgement,
+        Remedy,
+        after_this_look,
+        in_new_study,
+        in_plan,
+        remedy,
+    )
     from audit.stats.replicates import replication, tipping_sd
     from audit.stats.resampling import BootstrapDistribution
+    from audit.stats.scales import MixedScales, has_room, mixed_scales, printed_unit
     from audit.stats.scores import score_delta
     from audit.stats.sequential import Look, SequentialPlan
     from audit.stats.sequential_power import Chances, LookChance, SequentialPower
     from audit.stats.shared import SharedSeeds, critical_correlation, shared_seeds
     from audit.stats.signflip import seed_permutation_p_value, sign_flip_p_value
     from audit.stats.spread import (
+        harmonic_samples,
         pooled_score_spread,
         pooled_seed_spread,
+        samples_by_difficulty,
         score_spread,
         seed_spread,
         variance_split,
     )
+    from audit.stats.stems import Stems, stem_clusters, stem_of
     from audit.stats.ties import EqualScores, equal_scores, equal_scores_chance
     from audit.stats.trajectory import (
         AlongRun,
@@ -89,20 +116,32 @@ if TYPE_CHECKING:
 _HOME = {
     "AlongRun": "trajectory",
     "ArmVariance": "records",
+    "AverageDelta": "averages",
     "BaseDelta": "records",
+    "BenchmarkCounts": "averages",
+    "BenchmarkScores": "averages",
     "BootstrapDistribution": "resampling",
     "Chances": "sequential_power",
     "CheckpointDesign": "checkpoint_rows",
+    "ClusterTest": "clusters",
+    "CollapseRisk": "rates",
     "Components": "records",
     "CrossFittedBest": "best_checkpoint",
     "DistanceRatio": "relatedness",
     "EqualScores": "ties",
+    "ErroredDelta": "errored",
+    "ErroredReading": "errored",
+    "FormatSplit": "content",
     "HolmResult": "records",
     "IntervalEstimate": "records",
     "LastContrast": "trajectory",
     "Look": "sequential",
     "LookChance": "sequential_power",
+    "MixedScales": "scales",
+    "Needed": "remedies",
+    "NextJudgement": "remedies",
     "NoiseFloor": "records",
+    "NonInferiority": "guardrails",
     "PairAgreement": "draws",
     "PairDistance": "relatedness",
     "PairedT": "records",
@@ -110,6 +149,7 @@ _HOME = {
     "PooledCheckpoints": "checkpoint_tables",
     "Prices": "designs",
     "Proportion": "records",
+    "Remedy": "remedies",
     "Replication": "records",
     "RunPair": "draws",
     "ScoreArm": "records",
@@ -119,13 +159,20 @@ _HOME = {
     "SequentialPlan": "sequential",
     "SequentialPower": "sequential_power",
     "SharedSeeds": "shared",
+    "ShipDecision": "guardrails",
+    "Stems": "stems",
     "UnplannedLook": "unplanned",
     "after_look": "unplanned",
+    "after_this_look": "remedies",
     "along_run": "trajectory",
+    "average_delta": "averages",
+    "average_score_delta": "averages",
     "base_delta": "base",
     "bernoulli_bound": "floor",
     "cheapest_checkpoints": "trajectory",
     "checkpoint_designs": "checkpoint_rows",
+    "cluster_f_test": "clusters",
+    "collapse_risk": "rates",
     "critical_correlation": "shared",
     "cross_fitted_best": "best_checkpoint",
     "designs_to_see": "designs",
@@ -135,14 +182,22 @@ _HOME = {
     "equivalence_power": "planning",
     "equivalence_seeds_needed": "planning",
     "equivalence_tasks_at_least": "planning",
+    "errored_delta": "errored",
     "exact_bootstrap": "bootstrap",
     "exact_bootstrap_counts": "bootstrap",
     "floor_from_run_std": "floor",
+    "format_split": "content",
     "gain_probability": "planning",
+    "harmonic_samples": "spread",
+    "has_room": "scales",
     "holm": "multiple",
+    "in_new_study": "remedies",
+    "in_plan": "remedies",
     "last_contrast": "trajectory",
     "minimum_detectable_effect": "planning",
+    "mixed_scales": "scales",
     "noise_floor": "floor",
+    "non_inferiority": "guardrails",
     "one_seed_interval": "paired",
     "pair_agreement": "draws",
     "pair_agreements": "draws",
@@ -156,8 +211,11 @@ _HOME = {
     "pooled_score_spread": "spread",
     "pooled_seed_spread": "spread",
     "power": "planning",
+    "printed_unit": "scales",
+    "remedy": "remedies",
     "replication": "replicates",
     "run_level_f_test": "floor",
+    "samples_by_difficulty": "spread",
     "samples_needed": "planning",
     "score_delta": "scores",
     "score_spread": "spread",
@@ -169,7 +227,10 @@ _HOME = {
     "seeds_after_look": "designs",
     "seeds_needed": "planning",
     "shared_seeds": "shared",
+    "ship_decision": "guardrails",
     "sign_flip_p_value": "signflip",
+    "stem_clusters": "stems",
+    "stem_of": "stems",
     "task_half": "best_checkpoint",
     "tasks_at_least": "planning",
     "tasks_needed": "planning",
@@ -184,20 +245,32 @@ _HOME = {
 __all__ = [
     "AlongRun",
     "ArmVariance",
+    "AverageDelta",
     "BaseDelta",
+    "BenchmarkCounts",
+    "BenchmarkScores",
     "BootstrapDistribution",
     "Chances",
     "CheckpointDesign",
+    "ClusterTest",
+    "CollapseRisk",
     "Components",
     "CrossFittedBest",
     "DistanceRatio",
     "EqualScores",
+    "ErroredDelta",
+    "ErroredReading",
+    "FormatSplit",
     "HolmResult",
     "IntervalEstimate",
     "LastContrast",
     "Look",
     "LookChance",
+    "MixedScales",
+    "Needed",
+    "NextJudgement",
     "NoiseFloor",
+    "NonInferiority",
     "PairAgreement",
     "PairDistance",
     "PairedT",
@@ -205,6 +278,7 @@ __all__ = [
     "PooledCheckpoints",
     "Prices",
     "Proportion",
+    "Remedy",
     "Replication",
     "RunPair",
     "ScoreArm",
@@ -214,13 +288,20 @@ __all__ = [
     "SequentialPlan",
     "SequentialPower",
     "SharedSeeds",
+    "ShipDecision",
+    "Stems",
     "UnplannedLook",
     "after_look",
+    "after_this_look",
     "along_run",
+    "average_delta",
+    "average_score_delta",
     "base_delta",
     "bernoulli_bound",
     "cheapest_checkpoints",
     "checkpoint_designs",
+    "cluster_f_test",
+    "collapse_risk",
     "critical_correlation",
     "cross_fitted_best",
     "designs_to_see",
@@ -230,14 +311,22 @@ __all__ = [
     "equivalence_power",
     "equivalence_seeds_needed",
     "equivalence_tasks_at_least",
+    "errored_delta",
     "exact_bootstrap",
     "exact_bootstrap_counts",
     "floor_from_run_std",
+    "format_split",
     "gain_probability",
+    "harmonic_samples",
+    "has_room",
     "holm",
+    "in_new_study",
+    "in_plan",
     "last_contrast",
     "minimum_detectable_effect",
+    "mixed_scales",
     "noise_floor",
+    "non_inferiority",
     "one_seed_interval",
     "pair_agreement",
     "pair_agreements",
@@ -251,8 +340,11 @@ __all__ = [
     "pooled_score_spread",
     "pooled_seed_spread",
     "power",
+    "printed_unit",
+    "remedy",
     "replication",
     "run_level_f_test",
+    "samples_by_difficulty",
     "samples_needed",
     "score_delta",
     "score_spread",
@@ -264,7 +356,10 @@ __all__ = [
     "seeds_after_look",
     "seeds_needed",
     "shared_seeds",
+    "ship_decision",
     "sign_flip_p_value",
+    "stem_clusters",
+    "stem_of",
     "task_half",
     "tasks_at_least",
     "tasks_needed",

@@ -6,14 +6,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from audit.errors import InsufficientData
-from audit.stats.delta import ArmParts
+from audit.stats.clusters import Clusters, clusters_of
+from audit.stats.delta import ArmParts, cluster_spread, difference_variance, random_df, tasks_df
 from audit.stats.exact import Outcomes, comparable, fits, outcomes, replicated, task_differences
-from audit.stats.exact import variance as integer_variance
 from audit.stats.pivot import Pivot, hulled_interval, interval
 from audit.stats.quantiles import check_level
 from audit.stats.records import BaseDelta
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
     from numpy.typing import ArrayLike
 
 
@@ -24,6 +26,7 @@ def base_delta(
     samples: ArrayLike,
     base_samples: ArrayLike | None = None,
     level: float = 0.95,
+    clusters: Sequence[Hashable] | None = None,
 ) -> BaseDelta:
     """Compare a trained arm with the one model it started from.
 
@@ -37,6 +40,8 @@ def base_delta(
         Answers drawn for each cell; the base's are those of the arm unless given.
     level : float
         Confidence level.
+    clusters : sequence, shape (tasks,), optional
+        Label of the cluster of each task, as for `seed_delta`.
 
     Returns
     -------
@@ -55,7 +60,7 @@ def base_delta(
     With w2 the variance of one evaluation's mean and u_0 = w2 / R, the benchmark's own variance
     is u_B + u_0, its degrees of freedom Satterthwaite's with S_B - 1 and T(R - 1). For new tasks
     x = max(V_t - q_B / S_B - T w2 / R, 0) / T is added, and the interval widened to hold the
-    former.
+    former. With clusters C takes the place of T there, as for `seed_delta`.
 
     References
     ----------
@@ -70,14 +75,15 @@ def base_delta(
         raise InsufficientData(
             "base has one evaluation, needs at least 2", reason="too-few-evaluations"
         )
-    own = ArmParts(arm)
+    groups = None if clusters is None else clusters_of(clusters, arm.tasks)
+    own = ArmParts(arm, clusters=groups)
     w2 = evaluation_variance(zero)
     u0 = w2 / zero.seeds
-    v_t = integer_variance(*task_differences(zero, arm))
-    x = max(v_t - own.moments.q / arm.seeds - arm.tasks * u0, Fraction(0)) / arm.tasks
+    v_t = difference_variance(*task_differences(zero, arm), groups)
+    x = max(v_t - own.q / arm.seeds - own.units * u0, Fraction(0)) / own.units
     base_mean = outcome_mean(zero)
-    fixed = _pivot(own, base_mean, u0, zero.seeds, Fraction(0))
-    raw = _pivot(own, base_mean, u0, zero.seeds, x)
+    fixed = _pivot(own, base_mean, u0, zero.seeds, Fraction(0), groups)
+    raw = _pivot(own, base_mean, u0, zero.seeds, x, groups)
     return BaseDelta(
         delta=float(fixed.delta),
         fixed=interval(fixed, level),
@@ -118,10 +124,15 @@ def outcome_mean(evaluations: Outcomes) -> Fraction:
 
 
 def _pivot(
-    own: ArmParts, base_mean: Fraction, u0: Fraction, evaluations: int, x: Fraction
+    own: ArmParts,
+    base_mean: Fraction,
+    u0: Fraction,
+    evaluations: int,
+    x: Fraction,
+    clusters: Clusters | None,
 ) -> Pivot:
-    total = own.u + u0 + x
-    limit = Fraction(max(own.tasks, own.seeds) - 1)
+    u = own.u + u0
     spread = own.u**2 / (own.seeds - 1) + u0**2 / (own.tasks * (evaluations - 1))
-    df = limit if spread == 0 else min(total**2 / spread, limit)
-    return Pivot(own.moments.mean - base_mean, total, df)
+    spread += cluster_spread(x, clusters)
+    df = random_df(u, x, spread, seeds_df=own.seeds - 1, tasks_df=tasks_df(own.tasks, clusters))
+    return Pivot(own.moments.mean - base_mean, u + x, df)

@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 Score: TypeAlias = "int | float | str | Decimal | Fraction"
 
+_MOST_DECIMALS = 30
+
 
 def printed(value: object, name: str = "score") -> Decimal | Fraction:
     """Return a value as printed (a Decimal) or as given (a Fraction), exactly.
@@ -45,6 +47,18 @@ def printed(value: object, name: str = "score") -> Decimal | Fraction:
 def fractions(values: Iterable[object], name: str = "value") -> list[Fraction]:
     """Return values as exact fractions; see `printed`."""
     return [Fraction(printed(value, name)) for value in values]
+
+
+def decimals(value: object, name: str = "score") -> int:
+    """Return how many decimals a value is printed with, at most 30.
+
+    A Fraction counts by its decimal expansion; one without end has 30.
+    """
+    exact = printed(value, name)
+    if isinstance(exact, Decimal):
+        return min(max(-int(exact.as_tuple().exponent), 0), _MOST_DECIMALS)
+    places = range(_MOST_DECIMALS)
+    return next((d for d in places if 10**d % exact.denominator == 0), _MOST_DECIMALS)
 
 
 def mean(values: list[Fraction]) -> Fraction:

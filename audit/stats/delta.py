@@ -6,7 +6,9 @@ from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
+from audit.stats.clusters import Clusters, between_clusters, clusters_of, seed_by_cluster
 from audit.stats.exact import (
+    IntMatrix,
     Moments,
     Outcomes,
     comparable,
@@ -24,6 +26,8 @@ from audit.stats.quantiles import check_level
 from audit.stats.records import ArmVariance, SeedDelta
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
     from numpy.typing import ArrayLike
 
 
@@ -35,6 +39,7 @@ def seed_delta(
     paired: bool = False,
     level: float = 0.95,
     floor_samples: int | None = None,
+    clusters: Sequence[Hashable] | None = None,
 ) -> SeedDelta:
     """Compare two arms of independent training runs on the same tasks.
 
@@ -52,7 +57,11 @@ def seed_delta(
         Confidence level.
     floor_samples : int, optional
         Independent samples behind a cell where ``samples`` is only its denominator, as for
-        pass@k; used in the variance of an arm without any error or success.
+        pass@k; used in the variance of an arm without any error or success. Else the harmonic
+        mean of ``samples``, rounded down.
+    clusters : sequence, shape (tasks,), optional
+        Label of the cluster of each task, for tasks that may share what a recipe does to them.
+        Changes the interval, never delta: tasks weigh the same.
 
     Returns
     -------
@@ -61,7 +70,8 @@ def seed_delta(
     Raises
     ------
     InsufficientData
-        An arm has one run (reason ``"one-seed"``) or there is one task (``"few-tasks"``).
+        An arm has one run (reason ``"one-seed"``), or there is one task or one cluster
+        (``"few-tasks"``).
     ValueError
         Counts are not whole numbers between 0 and samples, or shapes do not match.
 
@@ -72,6 +82,10 @@ def seed_delta(
     of freedom, at most those of equal variances. The interval for new tasks adds x, with degrees
     of freedom as for seeds nested in arms, and is widened to hold the former. All but the square
     root and the quantile is rational arithmetic.
+
+    With clusters, q and V_t are the mean squares of the ratio form corrected for unequal weights
+    (`audit.stats.clusters`), C takes the place of T, and the degrees of freedom count x with its
+    own, (sum w^2)^2 / sum w^4 - 1, since few clusters leave it uncertain.
 
     References
     ----------
@@ -87,19 +101,35 @@ def seed_delta(
     replicated(arm_t, "treatment")
     if paired and arm_c.seeds != arm_t.seeds:
         raise ValueError(f"paired arms need equal seeds, got {arm_c.seeds} and {arm_t.seeds}")
-    parts = (ArmParts(arm_c, floor_samples), ArmParts(arm_t, floor_samples))
+    groups = None if clusters is None else clusters_of(clusters, arm_c.tasks)
+    parts = (ArmParts(arm_c, floor_samples, groups), ArmParts(arm_t, floor_samples, groups))
+    return compared(*parts, paired=paired, level=level, clusters=groups)
+
+
+def compared(
+    control: ArmParts,
+    treatment: ArmParts,
+    *,
+    paired: bool,
+    level: float,
+    clusters: Clusters | None,
+) -> SeedDelta:
+    """Return the record of two arms whose components are known; see `seed_delta`."""
+    parts = (control, treatment)
+    arm_c, arm_t = control.source, treatment.source
     declared, paired = paired, paired and arm_c.seeds >= 3
-    differences, common = task_differences(arm_c, arm_t)
-    v_t = variance(differences, common)
-    squares = _paired_squares(arm_c, arm_t, v_t) if paired else None
-    fixed, raw, x = _paired(parts, squares) if squares else _unpaired(parts, v_t)
+    v_t = difference_variance(*task_differences(arm_c, arm_t), clusters)
+    squares = paired_squares(arm_c, arm_t, v_t, clusters) if paired else None
+    fixed, raw, x = (
+        _paired(parts, squares, clusters) if squares else _unpaired(parts, v_t, clusters)
+    )
     return SeedDelta(
         delta=float(fixed.delta),
         fixed=interval(fixed, level),
         random=hulled_interval(fixed, raw, level),
         raw=interval(raw, level),
-        control=parts[0].record(),
-        treatment=parts[1].record(),
+        control=control.record(),
+        treatment=treatment.record(),
         x=float(x),
         v_t=float(v_t),
         df_eq=float(equal_variance_df(arm_c.seeds, arm_t.seeds)),
@@ -110,25 +140,43 @@ def seed_delta(
         ms_task=float(squares[1]) if squares else None,
         ms_seed_task=float(squares[2]) if squares else None,
         seed_correlation=_run_correlation(arm_c, arm_t) if declared else None,
+        clusters=None if clusters is None else clusters.count,
+        effective_clusters=None if clusters is None else float(clusters.effective),
         fixed_pivot=fixed,
         raw_pivot=raw,
     )
 
 
 class ArmParts:
-    """Exact variance components of one arm."""
+    """Exact variance components of one arm.
 
-    __slots__ = ("identical", "moments", "saturated", "seeds", "source", "tasks", "u", "v")
+    ``units`` counts what ``q`` is the mean square over with the seeds: tasks, or clusters.
+    A matrix that is not ``bounded`` by 0 and 1 has no end at which all answers are alike.
+    """
 
-    def __init__(self, arm: Outcomes, floor_samples: int | None = None) -> None:
+    __slots__ = ("identical", "moments", "q", "saturated", "seeds", "source", "tasks", "u",
+                 "units", "v")  # fmt: skip
+
+    def __init__(
+        self,
+        arm: Outcomes,
+        floor_samples: int | None = None,
+        clusters: Clusters | None = None,
+        *,
+        bounded: bool = True,
+    ) -> None:
         self.source = arm
         self.seeds, self.tasks = arm.seeds, arm.tasks
         self.moments: Moments = moments(arm.right, arm.denominator, arm.denominator)
-        self.v = max(self.moments.s2, self.moments.q / arm.tasks)
-        self.saturated = self.moments.mean in (0, 1)
+        self.q, self.units = self.moments.q, arm.tasks
+        if clusters is not None:
+            self.q = seed_by_cluster(arm.right, arm.denominator, clusters)
+            self.units = clusters.count
+        self.v = max(self.moments.s2, self.q / self.units)
+        self.saturated = bounded and self.moments.mean in (0, 1)
         if self.saturated:
-            self.v = saturated_variance(arm.seeds, arm.tasks, floor_samples or arm.samples)
-        self.identical = self.v == 0
+            self.v = saturated_variance(arm.seeds, arm.tasks, floor_samples or int(arm.harmonic))
+        self.identical = not self.saturated and self.moments.s2 == 0 == self.moments.q
         self.u = self.v / arm.seeds
 
     def record(self) -> ArmVariance:
@@ -138,8 +186,9 @@ class ArmParts:
             mean=float(own.mean),
             seeds=self.seeds,
             samples=self.source.samples,
+            harmonic_samples=float(self.source.harmonic),
             s2=float(own.s2),
-            q=float(own.q),
+            q=float(self.q),
             v=float(self.v),
             u=float(self.u),
             floored=self.v > own.s2,
@@ -172,22 +221,63 @@ def welch(u: tuple[Fraction, Fraction], seeds: tuple[int, int]) -> Fraction:
     return min(total**2 / (u[0] ** 2 / (seeds[0] - 1) + u[1] ** 2 / (seeds[1] - 1)), limit)
 
 
-def _unpaired(parts: tuple[ArmParts, ArmParts], v_t: Fraction) -> tuple[Pivot, Pivot, Fraction]:
+def difference_variance(
+    values: IntMatrix, denominator: int, clusters: Clusters | None = None
+) -> Fraction:
+    """Return the variance over tasks, or over clusters, of per-task differences."""
+    if clusters is None:
+        return variance(values, denominator)
+    return between_clusters(values, denominator, clusters)
+
+
+def _unpaired(
+    parts: tuple[ArmParts, ArmParts], v_t: Fraction, clusters: Clusters | None
+) -> tuple[Pivot, Pivot, Fraction]:
     a, b = parts
     delta = b.moments.mean - a.moments.mean
     u = a.u + b.u
-    x = max(v_t - a.moments.q / a.seeds - b.moments.q / b.seeds, Fraction(0)) / a.tasks
+    x = max(v_t - a.q / a.seeds - b.q / b.seeds, Fraction(0)) / a.units
     fixed = Pivot(delta, u, welch((a.u, b.u), (a.seeds, b.seeds)))
-    limit = Fraction(max(a.seeds + b.seeds - 2, a.tasks - 1))
-    if u == 0:
-        return fixed, Pivot(delta, x, limit), x
     spread = a.u**2 / (a.seeds - 1) + b.u**2 / (b.seeds - 1)
-    equal = equal_variance_df(a.seeds, b.seeds) * ((u + x) / u) ** 2
-    return fixed, Pivot(delta, u + x, min((u + x) ** 2 / spread, equal, limit)), x
+    spread += cluster_spread(x, clusters)
+    df = random_df(
+        u, x, spread, seeds_df=a.seeds + b.seeds - 2, tasks_df=tasks_df(a.tasks, clusters)
+    )
+    if u:
+        df = min(df, equal_variance_df(a.seeds, b.seeds) * ((u + x) / u) ** 2)
+    return fixed, Pivot(delta, u + x, df), x
 
 
-def _paired_squares(
-    control: Outcomes, treatment: Outcomes, v_t: Fraction
+def random_df(
+    u: Fraction, x: Fraction, spread: Fraction, *, seeds_df: int, tasks_df: Fraction
+) -> Fraction:
+    """Return the degrees of freedom of u + x.
+
+    Parameters
+    ----------
+    u, x : Fraction
+        Variance of delta from training and evaluation, and from the choice of tasks.
+    spread : Fraction
+        Satterthwaite's sum: each part squared over its degrees of freedom.
+    seeds_df, tasks_df : int, Fraction
+        The larger of these is the most there can be.
+    """
+    limit = max(Fraction(seeds_df), tasks_df)
+    return min((u + x) ** 2 / spread, limit) if spread else limit
+
+
+def tasks_df(tasks: int, clusters: Clusters | None) -> Fraction:
+    """Return the degrees of freedom of the variance between tasks, or between clusters."""
+    return Fraction(tasks - 1) if clusters is None else clusters.df
+
+
+def cluster_spread(x: Fraction, clusters: Clusters | None) -> Fraction:
+    """Return the share of x in Satterthwaite's sum: only with clusters is it taken as uncertain."""
+    return Fraction(0) if clusters is None else x * x / clusters.df
+
+
+def paired_squares(
+    control: Outcomes, treatment: Outcomes, v_t: Fraction, clusters: Clusters | None
 ) -> tuple[Fraction, Fraction, Fraction]:
     """Mean squares over seeds, over tasks, and of their interaction, of the differences."""
     common = lcm(control.denominator, treatment.denominator)
@@ -196,25 +286,30 @@ def _paired_squares(
         control.right, bound
     ) * (common // control.denominator)
     own = moments(cells, common, common)
-    return control.tasks * own.s2, control.seeds * v_t, own.q
+    if clusters is None:
+        return control.tasks * own.s2, control.seeds * v_t, own.q
+    crossed = seed_by_cluster(cells, common, clusters)
+    return clusters.count * own.s2, control.seeds * v_t, crossed
 
 
 def _paired(
-    parts: tuple[ArmParts, ArmParts], squares: tuple[Fraction, Fraction, Fraction]
+    parts: tuple[ArmParts, ArmParts],
+    squares: tuple[Fraction, Fraction, Fraction],
+    clusters: Clusters | None,
 ) -> tuple[Pivot, Pivot, Fraction]:
     a, b = parts
     delta = b.moments.mean - a.moments.mean
     ms_seed, ms_task, ms_seed_task = squares
-    cells = a.seeds * a.tasks
+    cells = a.seeds * a.units
     u = max(ms_seed, ms_seed_task) / cells
     if u == 0:
         # Differences that no seed changes carry no estimate; the arms' own variances stand.
         u = a.u + b.u
     x = max(ms_task - ms_seed_task, Fraction(0)) / cells
-    df = Fraction(a.seeds - 1)
-    limit = Fraction(max(a.seeds, a.tasks) - 1)
-    raw_df = limit if u == 0 else min(df * ((u + x) / u) ** 2, limit)
-    return Pivot(delta, u, df), Pivot(delta, u + x, raw_df), x
+    seeds_df = a.seeds - 1
+    spread = u * u / seeds_df + cluster_spread(x, clusters)
+    df = random_df(u, x, spread, seeds_df=seeds_df, tasks_df=tasks_df(a.tasks, clusters))
+    return Pivot(delta, u, Fraction(seeds_df)), Pivot(delta, u + x, df), x
 
 
 def _run_correlation(control: Outcomes, treatment: Outcomes) -> float | None:

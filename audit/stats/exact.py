@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -49,6 +50,18 @@ class Outcomes:
     def tasks(self) -> int:
         """Tasks."""
         return int(self.right.shape[1])
+
+    @property
+    def harmonic(self) -> Fraction:
+        """Harmonic mean of the samples of the cells."""
+        return harmonic_mean(self.drawn)
+
+
+def harmonic_mean(drawn: IntMatrix) -> Fraction:
+    """Return the exact harmonic mean of positive integers."""
+    numbers = Counter(drawn.ravel().tolist())
+    inverse = sum((Fraction(n, int(k)) for k, n in numbers.items()), Fraction(0))
+    return Fraction(sum(numbers.values())) / inverse
 
 
 @dataclass(frozen=True, slots=True)

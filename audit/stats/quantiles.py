@@ -40,6 +40,13 @@ def t_two_sided_p(statistic: float, df: float) -> float:
     return min(1.0, 2 * float(stdtr(df, -abs(statistic))))
 
 
+def t_upper_tail(statistic: float, df: float) -> float:
+    """Return P(t >= statistic)."""
+    from scipy.special import stdtr
+
+    return float(stdtr(df, -statistic))
+
+
 def chi2_quantile(df: float, probability: float) -> float:
     """Return the value below which a chi-square variable falls with that probability."""
     from scipy.special import chdtri

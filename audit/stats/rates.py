@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import comb, sqrt
+from dataclasses import dataclass
+from math import ceil, comb, log1p, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,6 +118,71 @@ def wilson(successes: int, trials: int, *, level: float = 0.95) -> Proportion:
         high=1.0 if successes == trials else (centre + half) / scale,
         level=level,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CollapseRisk:
+    """What collapses that no run showed may still do to a gain; see `collapse_risk`.
+
+    Attributes
+    ----------
+    bound : float
+        Largest rate of collapse at which none among these runs is no surprise.
+    undoing_rate : float or None
+        Rate of collapse that undoes the gain; None where no rate does.
+    chance_unseen : float or None
+        Chance that none of these runs shows a collapse of that rate.
+    runs_to_exclude : int or None
+        Fewest runs without a collapse that exclude that rate.
+    """
+
+    bound: float
+    undoing_rate: float | None
+    chance_unseen: float | None
+    runs_to_exclude: int | None
+
+
+def collapse_risk(
+    delta: float, mean: float, *, runs: int, collapsed: float = 0.0, level: float = 0.95
+) -> CollapseRisk:
+    """Return what collapses of the treatment would undo a gain, none having been seen.
+
+    Parameters
+    ----------
+    delta : float
+        The gain, above 0 better.
+    mean : float
+        Mean score of the treatment.
+    runs : int
+        Runs of the treatment, none of which collapsed.
+    collapsed : float
+        Score of a run that collapses.
+    level : float
+        One minus the chance of missing a rate that is called excluded.
+
+    Returns
+    -------
+    CollapseRisk
+
+    Raises
+    ------
+    ValueError
+        There is no gain.
+
+    Notes
+    -----
+    A share r of collapsed runs lowers the mean by r (mean - collapsed), so r0 = delta / (mean -
+    collapsed) undoes the gain; (1 - r0)^S is the chance that S runs do not show it.
+    """
+    bound = unseen_collapse_bound(runs, level=level)
+    if not delta > 0:
+        raise ValueError(f"only a gain can be undone, got {delta}")
+    height = mean - collapsed
+    if not 0 < delta < height:
+        return CollapseRisk(bound, None, None, None)
+    rate = delta / height
+    needed = max(1, ceil(log1p(-level) / log1p(-rate) - 1e-9))
+    return CollapseRisk(bound, rate, (1 - rate) ** runs, needed)
 
 
 def unseen_collapse_bound(seeds: int, *, level: float = 0.95) -> float:

@@ -20,12 +20,15 @@ class ArmVariance:
         Training runs.
     samples : int
         Smallest number of samples drawn for a task.
+    harmonic_samples : float
+        Harmonic mean of the samples of its cells.
     s2 : float
         Variance of the run means (ddof 1).
     q : float
-        Seed x task mean square, which holds the sampling noise of the evaluation.
+        Seed x task mean square, or seed x cluster, which holds the sampling noise of the
+        evaluation.
     v : float
-        Variance of one run mean after the floor, ``max(s2, q / tasks)``.
+        Variance of one run mean after the floor, ``max(s2, q / tasks)`` (or clusters).
     u : float
         Variance of the arm's mean, ``v / seeds``.
     floored : bool
@@ -33,12 +36,13 @@ class ArmVariance:
     saturated : bool
         Every answer of every run is right, or every one is wrong.
     identical : bool
-        ``v`` is 0 and the arm is not saturated: the runs are copies, not replications.
+        Runs equal on every task in an arm not saturated: copies, not replications.
     """
 
     mean: float
     seeds: int
     samples: int
+    harmonic_samples: float
     s2: float
     q: float
     v: float
@@ -64,7 +68,7 @@ class SeedDelta:
     x : float
         Variance of delta that comes from the choice of tasks.
     v_t : float
-        Variance over tasks of the per-task differences (ddof 1).
+        Variance over tasks, or clusters, of the per-task differences (ddof 1).
     df_eq : float
         Degrees of freedom were the arms' variances equal.
     paired : bool
@@ -75,6 +79,10 @@ class SeedDelta:
         Mean squares of the paired differences; None when unpaired.
     seed_correlation : float or None
         Correlation of the arms' run means, pairing declared; shown, never acted on.
+    clusters : int or None
+        Clusters of tasks, where the interval is about these.
+    effective_clusters : float or None
+        Clusters of equal size that would weigh as much.
     """
 
     delta: float
@@ -93,6 +101,8 @@ class SeedDelta:
     ms_task: float | None
     ms_seed_task: float | None
     seed_correlation: float | None
+    clusters: int | None
+    effective_clusters: float | None
     fixed_pivot: Pivot = field(repr=False)
     raw_pivot: Pivot = field(repr=False)
 
@@ -177,10 +187,10 @@ class ScoreDelta:
         For the mean over these tasks; nothing can be said about other tasks.
     control, treatment : ScoreArm
     df_eq : float
-    denominator : int
-        Answers behind one score: tasks x samples, given or found.
-    denominator_found : bool
-        Found from the printed digits rather than given.
+    answers : int or None
+        Answers behind one score; None where unknown.
+    unit : float or None
+        Unit of the last printed decimal, which sets the floor where the answers are unknown.
     """
 
     delta: float
@@ -188,8 +198,8 @@ class ScoreDelta:
     control: ScoreArm
     treatment: ScoreArm
     df_eq: float
-    denominator: int
-    denominator_found: bool
+    answers: int | None
+    unit: float | None
     fixed_pivot: Pivot = field(repr=False)
 
     def at(self, level: float) -> ScoreDelta:

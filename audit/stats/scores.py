@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
+from dataclasses import dataclass
 from fractions import Fraction
 
 from audit.errors import InsufficientData
-from audit.stats.decimals import mean, printed, sample_variance
+from audit.stats.decimals import fractions, mean, sample_variance
 from audit.stats.delta import equal_variance_df, welch
 from audit.stats.pivot import Pivot, interval
 from audit.stats.quantiles import check_level
 from audit.stats.records import ScoreArm, ScoreDelta
+from audit.stats.scales import printed_unit
 
-LARGEST_DENOMINATOR = 20_000
 # Floats that were computed, not printed, are this close to the fraction they stand for.
 _FLOAT_ROUNDING = Fraction(1, 10**9)
-_PRINTED_DECIMALS = 12
 
 
 def score_delta(
     control: Sequence[object],
     treatment: Sequence[object],
     *,
-    tasks: int | None = None,
-    samples: int | None = None,
+    answers: int | None = None,
+    unit: object = None,
     level: float = 0.95,
 ) -> ScoreDelta:
     """Compare two arms by one score a training run.
@@ -32,12 +31,14 @@ def score_delta(
     Parameters
     ----------
     control, treatment : sequence of float, Decimal, Fraction, int or str, shape (seeds,)
-        Score of each run, a fraction in [0, 1]. Floats count by their shortest decimal
+        Score of each run on the scale from 0 to 1. Floats count by their shortest decimal
         representation.
-    tasks, samples : int, optional
-        Tasks of the benchmark and answers drawn for each; samples counts as 1 where unknown or
-        greedy. Without tasks the number of answers is the smallest up to 20,000 that explains
-        every printed score.
+    answers : int, optional
+        Answers behind the score of each run, the fewest recorded; only where the score is the
+        share of right ones among them. It is never inferred from the digits.
+    unit : number, optional
+        Without answers: unit of the last printed decimal, on the scale from 0 to 1. Else that of
+        the most decimals among the scores.
     level : float
         Confidence level.
 
@@ -48,109 +49,109 @@ def score_delta(
     Raises
     ------
     InsufficientData
-        An arm has one run (reason ``"one-seed"``), or no number of answers explains the scores
-        (``"no-denominator"``).
+        An arm has one run (reason ``"one-seed"``).
     ValueError
-        A score is no number in [0, 1].
+        A score is no number in [0, 1], or answers or unit are none.
 
     Notes
     -----
-    v = max(s2, p(1 - p) / (T k)) for each arm, p kept inside [1/(n+2), 1 - 1/(n+2)] with
-    n = S T k; variance v_A / S_A + v_B / S_B; Welch's degrees of freedom, at most those of equal
-    variances. Nothing is said about tasks outside this benchmark.
+    For each arm v = max(s2, p(1 - p) / n), n the answers of a run and p kept inside
+    [1/(S n + 2), 1 - 1/(S n + 2)]; without answers v = max(s2, unit^2 / 12), the variance of
+    rounding alone: p(1 - p) is no bound that is any use for a mean of rewards. Variance
+    v_A / S_A + v_B / S_B; Welch's degrees of freedom, at most those of equal variances. Nothing
+    is said about tasks outside this benchmark.
 
     References
     ----------
     Welch 1947.
     """
     check_level(level)
+    floor = score_floor([*control, *treatment], answers=answers, unit=unit)
     given = [_arm(control, "control"), _arm(treatment, "treatment")]
-    found = tasks is None
-    answers = _find_denominator(given) if tasks is None else _product(tasks, samples)
-    arms = [_variances([_on_lattice(s, answers) for s in scores], answers) for scores in given]
-    (mean_c, u_c, record_c), (mean_t, u_t, record_t) = arms
-    seeds = (record_c.seeds, record_t.seeds)
-    pivot = Pivot(mean_t - mean_c, u_c + u_t, welch((u_c, u_t), seeds))
+    arms = [ScoreParts(scores, floor) for scores in given]
+    seeds = (arms[0].seeds, arms[1].seeds)
+    u_c, u_t = (arm.v / arm.seeds for arm in arms)
+    pivot = Pivot(arms[1].mean - arms[0].mean, u_c + u_t, welch((u_c, u_t), seeds))
     return ScoreDelta(
         delta=float(pivot.delta),
         fixed=interval(pivot, level),
-        control=record_c,
-        treatment=record_t,
+        control=arms[0].record(),
+        treatment=arms[1].record(),
         df_eq=float(equal_variance_df(*seeds)),
-        denominator=answers,
-        denominator_found=found,
+        answers=answers,
+        unit=None if floor.unit is None else float(floor.unit),
         fixed_pivot=pivot,
     )
 
 
-def _arm(scores: Sequence[object], name: str) -> list[Decimal | Fraction]:
-    values = [printed(score, f"{name} score") for score in scores]
-    for value in values:
+@dataclass(frozen=True, slots=True)
+class ScoreFloor:
+    """What is known of a score's own variance: answers behind it, or the unit it is printed in."""
+
+    answers: int | None
+    unit: Fraction | None
+
+    def variance(self, centre: Fraction, seeds: int) -> Fraction:
+        """Return the floor for an arm of so many runs with that mean."""
+        if self.answers is None:
+            return (self.unit or Fraction(0)) ** 2 / 12
+        edge = Fraction(1, seeds * self.answers + 2)
+        inside = min(max(centre, edge), 1 - edge)
+        return inside * (1 - inside) / self.answers
+
+    def placed(self, score: Fraction) -> Fraction:
+        """Undo float rounding: the multiple of 1 / answers within 1e-9, else the score itself."""
+        if self.answers is None:
+            return score
+        nearest = Fraction(round(score * self.answers), self.answers)
+        return nearest if abs(nearest - score) <= _FLOAT_ROUNDING else score
+
+
+def score_floor(scores: Sequence[object], *, answers: int | None, unit: object) -> ScoreFloor:
+    """Return the floor of scores by their answers, else by their unit; see `score_delta`."""
+    if answers is not None:
+        if answers < 1:
+            raise ValueError(f"answers must be at least 1, got {answers}")
+        return ScoreFloor(answers, None)
+    if unit is None:
+        return ScoreFloor(None, printed_unit(scores))
+    (exact,) = fractions([unit], "unit")
+    if not 0 <= exact <= 1:
+        raise ValueError(f"unit must lie in [0, 1], got {unit}")
+    return ScoreFloor(None, exact)
+
+
+class ScoreParts:
+    """Exact variance of one arm of scores."""
+
+    __slots__ = ("floor", "mean", "s2", "seeds", "v")
+
+    def __init__(self, scores: Sequence[Fraction], floor: ScoreFloor) -> None:
+        values = [floor.placed(score) for score in scores]
+        self.seeds, self.mean, self.s2 = len(values), mean(values), sample_variance(values)
+        self.floor = floor.variance(self.mean, self.seeds)
+        self.v = max(self.s2, self.floor)
+
+    def record(self) -> ScoreArm:
+        """Return the parts as floats."""
+        return ScoreArm(
+            mean=float(self.mean),
+            seeds=self.seeds,
+            s2=float(self.s2),
+            floor=float(self.floor),
+            v=float(self.v),
+            u=float(self.v / self.seeds),
+            floored=self.floor > self.s2,
+        )
+
+
+def _arm(scores: Sequence[object], name: str) -> list[Fraction]:
+    values = fractions(scores, f"{name} score")
+    for score, value in zip(scores, values, strict=True):
         if not 0 <= value <= 1:
-            raise ValueError(f"{name} score must lie in [0, 1], got {value}")
+            raise ValueError(f"{name} score must lie in [0, 1], got {score}")
     if len(values) < 2:
         raise InsufficientData(
             f"{name} has {len(values)} training run, needs at least 2", reason="one-seed"
         )
     return values
-
-
-def _product(tasks: int, samples: int | None) -> int:
-    drawn = 1 if samples is None else samples
-    if tasks < 1 or drawn < 1:
-        raise ValueError(f"tasks and samples must be at least 1, got {tasks} and {drawn}")
-    return tasks * drawn
-
-
-def _variances(scores: list[Fraction], answers: int) -> tuple[Fraction, Fraction, ScoreArm]:
-    seeds = len(scores)
-    centre, s2 = mean(scores), sample_variance(scores)
-    edge = Fraction(1, seeds * answers + 2)
-    inside = min(max(centre, edge), 1 - edge)
-    floor = inside * (1 - inside) / answers
-    v = max(s2, floor)
-    record = ScoreArm(
-        mean=float(centre),
-        seeds=seeds,
-        s2=float(s2),
-        floor=float(floor),
-        v=float(v),
-        u=float(v / seeds),
-        floored=floor > s2,
-    )
-    return centre, v / seeds, record
-
-
-def _on_lattice(score: Decimal | Fraction, answers: int) -> Fraction:
-    """Undo float rounding: the multiple of 1 / answers within 1e-9, else the score as printed."""
-    exact = Fraction(score)
-    nearest = Fraction(round(exact * answers), answers)
-    return nearest if abs(nearest - exact) <= _FLOAT_ROUNDING else exact
-
-
-def _find_denominator(arms: list[list[Decimal | Fraction]]) -> int:
-    """Return the smallest n for which every score is within its rounding of a multiple of 1/n."""
-    conditions = {_scaled(score) for scores in arms for score in scores}
-    for n in range(1, LARGEST_DENOMINATOR + 1):
-        if all(_explains(n, *condition) for condition in conditions):
-            return n
-    raise InsufficientData(
-        f"no number of answers up to {LARGEST_DENOMINATOR} explains the scores; give tasks",
-        reason="no-denominator",
-    )
-
-
-def _scaled(score: Decimal | Fraction) -> tuple[int, int, int]:
-    """Return score and tolerance as integers over one modulus."""
-    exact = Fraction(score)
-    if isinstance(score, Fraction):
-        return exact.numerator, 0, exact.denominator
-    decimals = min(max(-int(score.as_tuple().exponent), 0), _PRINTED_DECIMALS)
-    tolerance = Fraction(1, 2 * 10**decimals)
-    modulus = exact.denominator * tolerance.denominator
-    return int(exact * modulus), int(tolerance * modulus), modulus
-
-
-def _explains(n: int, score: int, tolerance: int, modulus: int) -> bool:
-    remainder = score * n % modulus
-    return min(remainder, modulus - remainder) <= tolerance * n

@@ -26,6 +26,7 @@ from audit.stats.sequential_power import (
 PAIRED_SHARE = 0.85
 # No boundary is computed for more looks than take some tens of milliseconds.
 MOST_SEEDS = 200
+_FIRST = 4
 _NEARLY_ONE = 1 - 1e-9
 _SMALLEST = 1e-200
 
@@ -84,9 +85,11 @@ class SequentialPlan:
     maximum : int, or tuple of two
         Most seeds per arm; a tuple gives (control, treatment).
     first : int
-        Seeds per arm of the first look, at least 2.
+        Seeds per arm of the first look, at least 2. A look at 3 has next to no power, and with
+        seeds that take two values alone exceeds its share of the error rate.
     looks : sequence of int, optional
         The only looks, ending at the maximum; by default every number of seeds from ``first``.
+        The first of them is then ``first``.
     level : float
         One minus the error rate of the whole plan.
     paired : bool
@@ -110,13 +113,15 @@ class SequentialPlan:
     """
 
     maximum: int | tuple[int, int]
-    first: int = 4
+    first: int = _FIRST
     looks: tuple[int, ...] | None = None
     level: float = 0.95
     paired: bool = False
 
     def __post_init__(self) -> None:
         check_level(self.level)
+        if not isinstance(self.maximum, int):
+            object.__setattr__(self, "maximum", tuple(self.maximum))
         most = max(self.maxima)
         if not 2 <= min(self.maxima) <= most <= MOST_SEEDS:
             raise ValueError(f"maximum must lie from 2 to {MOST_SEEDS}, got {self.maximum}")
@@ -130,6 +135,8 @@ class SequentialPlan:
             raise ValueError(f"looks must increase from 2 or more, got {self.looks}")
         if declared[-1] != most:
             raise ValueError(f"the last look must be the maximum, {most}, got {declared[-1]}")
+        if self.first not in (_FIRST, declared[0]):
+            raise ValueError(f"first is {self.first}, and the first of the looks {declared[0]}")
         object.__setattr__(self, "first", declared[0])
 
     @property

@@ -38,9 +38,6 @@ class SharedSeeds(Generic[Label]):
     agrees : bool or None
         Whether that interval lies on the same side of 0 as the unpaired one; None below four
         pairs, and where the unpaired interval includes 0.
-    warnings : tuple of str
-        ``"pairs-run-against"`` for r below -0.3, ``"pairs-do-not-show-it"`` where ``agrees`` is
-        False; empty below four pairs.
     """
 
     seeds: tuple[Label, ...]
@@ -50,12 +47,17 @@ class SharedSeeds(Generic[Label]):
     critical: float | None
     interval: PairedT | IntervalEstimate | None
     agrees: bool | None
-    warnings: tuple[str, ...]
 
     @property
     def pairs(self) -> int:
         """Number of shared seeds."""
         return len(self.seeds)
+
+    @property
+    def warns(self) -> bool:
+        """Whether a reader should look: four pairs or more disagree, or have r below -0.3."""
+        against = self.correlation is not None and self.correlation < _AGAINST
+        return self.pairs >= FEWEST_PAIRS and (against or self.agrees is False)
 
     @property
     def runs_against(self) -> bool:
@@ -102,16 +104,10 @@ def shared_seeds(
         correlation = seed_correlation(before, after)
         if interval is None:
             interval = _differences(before, after, unpaired.level)
-    enough = len(seeds) >= FEWEST_PAIRS
     side = _side(unpaired)
     agrees = None
-    if enough and side != 0 and interval is not None:
+    if len(seeds) >= FEWEST_PAIRS and side != 0 and interval is not None:
         agrees = _side(interval) == side
-    warnings = []
-    if enough and correlation is not None and correlation < _AGAINST:
-        warnings.append("pairs-run-against")
-    if agrees is False:
-        warnings.append("pairs-do-not-show-it")
     return SharedSeeds(
         seeds=seeds,
         control_only=tuple(seed for seed in control if seed not in treatment),
@@ -120,7 +116,6 @@ def shared_seeds(
         critical=critical_correlation(len(seeds)) if len(seeds) > 2 else None,
         interval=interval,
         agrees=agrees,
-        warnings=tuple(warnings),
     )
 
 

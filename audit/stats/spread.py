@@ -16,6 +16,7 @@ from audit.stats.delta import ArmParts
 from audit.stats.exact import (
     Outcomes,
     comparable,
+    harmonic_mean,
     outcomes,
     replicated,
     split_samples,
@@ -200,11 +201,12 @@ def variance_split(
 
     Notes
     -----
-    sigma_s^2 = max(s2 - q / T, 0) by arm; pq = mean Y(1 - Y) k / (k - 1);
-    sd_st^2 = max(q - pq / k, 0); sigma_tau^2 = max(V_t - q_A / S_A - q_B / S_B, 0), pq and q
-    averaged over the arms. With one sample a cell, or an ``answer_variance`` of 0, the two shares
-    of q cannot be told apart: all of it counts as seed x task, which more samples would not
-    reduce.
+    sigma_s^2 = max(s2 - q / T, 0) by arm; sd_st^2 = max(q - mean p(1 - p) / k, 0);
+    sigma_tau^2 = max(V_t - q_A / S_A - q_B / S_B, 0); q and the shares of sampling, by
+    `sampling_variance`, averaged over the arms. Plans count `harmonic_samples` answers for each
+    task. Where an arm has no cell of two answers, or with an ``answer_variance`` of 0, the two
+    shares of q cannot be told apart: all of it counts as seed x task, which more samples would
+    not reduce.
     """
     samples_c, samples_t = split_samples(samples)
     arm_c, arm_t = _parts(control, samples_c), _parts(treatment, samples_t)
@@ -219,7 +221,7 @@ def variance_split(
             raise ValueError("answers must be at least 1 and their variance not negative")
         of_answer = Fraction(answer_variance)
         of_cell = of_answer / answers
-    elif min(p.source.samples for p in arms) > 1:
+    elif all((p.source.drawn > 1).any() for p in arms):
         sampling = [sampling_variance(p.source) for p in arms]
         of_answer = sum((s.of_answer for s in sampling), Fraction(0)) / 2
         of_cell = sum((s.of_cell for s in sampling), Fraction(0)) / 2
@@ -252,15 +254,61 @@ class SamplingVariance:
 
 
 def sampling_variance(arm: Outcomes) -> SamplingVariance:
-    """Return the sampling variance of an arm with at least two samples in every cell."""
-    answer, cell, df = Fraction(0), Fraction(0), 0
+    """Return the sampling variance of an arm of which a cell has two samples or more.
+
+    Notes
+    -----
+    pq = mean c (k - c) / (k (k - 1)) over the cells with k >= 2; cells of one sample, which tell
+    nothing of it, count in ``of_cell`` with pq.
+    """
+    answer, cell, df, several = Fraction(0), Fraction(0), 0, 0
     drawn = np.broadcast_to(arm.drawn, arm.right.shape)
-    for k in sorted({int(k) for k in np.unique(drawn)}):
+    for k in sorted({int(k) for k in np.unique(drawn)} - {1}):
         counts = arm.right[drawn == k].astype(object) * k // arm.denominator
         spread = Fraction(int((counts * (k - counts)).sum()), k * (k - 1))
         answer, cell, df = answer + spread, cell + spread / k, df + (k - 1) * len(counts)
-    cells = arm.seeds * arm.tasks
-    return SamplingVariance(answer / cells, cell / cells, df)
+        several += len(counts)
+    pq, cells = answer / several, arm.seeds * arm.tasks
+    return SamplingVariance(pq, (cell + pq * (cells - several)) / cells, df)
+
+
+def harmonic_samples(samples: ArrayLike) -> float:
+    """Return the harmonic mean of numbers of samples: what a plan counts for each task.
+
+    Parameters
+    ----------
+    samples : int or array of int, any shape
+        Answers drawn for each cell, at least 1.
+    """
+    drawn = np.asarray(samples)
+    if drawn.size == 0 or drawn.dtype.kind not in "iuO" or (drawn < 1).any():
+        raise ValueError("samples must be whole numbers of at least 1")
+    return float(harmonic_mean(drawn))
+
+
+def samples_by_difficulty(counts: ArrayLike, samples: ArrayLike) -> float | None:
+    """Return the correlation over tasks of answers drawn and the rate of right ones.
+
+    Beyond about .3 either way the mean p(1 - p) of the answers is not that of the tasks.
+
+    Parameters
+    ----------
+    counts : array of int, shape (seeds, tasks)
+        Right answers.
+    samples : int or array of int
+        Answers drawn for each cell.
+
+    Returns
+    -------
+    float or None
+        None where the number of answers or the rate is the same for all tasks.
+    """
+    arm = outcomes(counts, samples, "arm")
+    numbers = np.broadcast_to(arm.drawn, arm.right.shape).sum(axis=0).astype(float)
+    rates = (arm.right / arm.denominator).astype(float).mean(axis=0)
+    if np.ptp(numbers) == 0 or np.ptp(rates) == 0:
+        return None
+    return float(np.corrcoef(numbers, rates)[0, 1])
 
 
 def _parts(values: ArrayLike, samples: Any) -> ArmParts:
@@ -288,7 +336,7 @@ def _as_counts(values: ArrayLike, samples: Any) -> Any:
 def _noise(parts: ArmParts, kind: str) -> tuple[Fraction, int]:
     """Return the noise variance W of one run mean and its degrees of freedom."""
     arm = parts.source
-    if kind == "benchmark" and arm.samples < 2:
+    if kind == "benchmark" and not (arm.drawn > 1).any():
         raise InsufficientData(
             "the benchmark form needs at least 2 samples a task, got 1", reason="one-sample"
         )

@@ -27,6 +27,8 @@ class UnplannedLook:
         Seeds per arm now, of the arm that has more.
     threshold : float
         A two-sided p-value below it decides.
+    equivalence_threshold : float
+        Both one-sided p-values below it show equivalence.
     total_error : float
         Error rate of both looks together.
     """
@@ -34,6 +36,7 @@ class UnplannedLook:
     looked: int
     seeds: int
     threshold: float
+    equivalence_threshold: float
     total_error: float
 
     @property
@@ -71,6 +74,7 @@ def after_look(
     where that look was at 5 seeds or fewer, else by 0.1 (0.0575 and 0.055 at level 0.95). The
     threshold p* = 2 Phi(-c) has P(|Z_1| < z, |Z_2| >= c) = the addition, with the correlation
     sqrt(looked / seeds). The arm with more runs sets it: a lower correlation is stricter.
+    Equivalence spends its one-sided error rate in the same way.
     """
     alpha = 1 - check_level(level)
     seeds = max(control_seeds, treatment_seeds)
@@ -78,10 +82,14 @@ def after_look(
         raise ValueError(f"a later look needs more than {looked} seeds per arm, got {seeds}")
     extra = alpha * (_EXTRA if looked <= _FEW_SEEDS else _EXTRA_AFTER_MANY)
     return UnplannedLook(
-        looked, seeds, _second_threshold(looked, seeds, alpha, extra), alpha + extra
+        looked=looked,
+        seeds=seeds,
+        threshold=_second(looked, seeds, alpha, extra, 2),
+        equivalence_threshold=_second(looked, seeds, alpha, extra, 1),
+        total_error=alpha + extra,
     )
 
 
 @lru_cache(maxsize=1024)
-def _second_threshold(looked: int, seeds: int, alpha: float, extra: float) -> float:
-    return 2 * normal_tail(boundary((looked, seeds), (alpha, extra))[1])
+def _second(looked: int, seeds: int, alpha: float, extra: float, sides: int) -> float:
+    return sides * normal_tail(boundary((looked, seeds), (alpha, extra), sides=sides)[1])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from audit.training.failure import described
+from audit.failure import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable

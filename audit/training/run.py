@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import AuditError, UsageError
+from audit.failure import described
 from audit.partition import file_sha256
 from audit.training.arms import protocol, trust_region
 from audit.training.evaluation import (
@@ -22,7 +23,6 @@ from audit.training.evaluation import (
     merged,
     share,
 )
-from audit.training.failure import described
 from audit.training.guards import check_lengths
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, hide_loading_bars, silent

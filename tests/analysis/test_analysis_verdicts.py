@@ -7,10 +7,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from made_studies import Document, analysed, base, compared, scores, simulated, study
 
 from audit.analysis import Interval, NotMeasured
+from audit.analysis.design import Design
+from audit.views.analysis_json import analysis_json
 
 CONTROL_6 = [[0, 4, 1, 2, 0, 3], [1, 4, 0, 2, 0, 3], [0, 3, 1, 1, 1, 4]]
 TREATMENT_6 = [[3, 4, 1, 1, 4, 3], [4, 4, 0, 2, 3, 2], [4, 4, 1, 1, 3, 4]]
@@ -21,7 +24,17 @@ def twice(counts: list[list[int]]) -> list[list[int]]:
 
 
 def near_one(misses: list[int]) -> list[list[int]]:
-    return [[4] * (100 - n) + [3] * n for n in misses]
+    """Return runs with so many tasks of which one answer is wrong, other tasks in each run."""
+    rows = []
+    for run, number in enumerate(misses):
+        missed = {(7 * place + 31 * run) % 100 for place in range(number)}
+        rows.append([3 if task in missed else 4 for task in range(100)])
+    return rows
+
+
+def drawn(rates: list[float]) -> list[list[int]]:
+    random = np.random.default_rng(7)
+    return [random.binomial(4, rate, 100).tolist() for rate in rates]
 
 
 WORDS: list[tuple[str, Document, dict[str, Any], str]] = [
@@ -34,9 +47,9 @@ WORDS: list[tuple[str, Document, dict[str, Any], str]] = [
     ("equivalent", simulated(300, 10), {"margin": 0.05}, "flat: equivalent"),
     (
         "tasks few for equivalence",
-        study([[4] * 30] * 3, [[4] * 30] * 3),
+        simulated(50, 10),
         {"margin": 0.05},
-        "flat: inconclusive, too-few-tasks-for-equivalence",
+        "flat: inconclusive, too-few-tasks-for-equivalence, underpowered",
     ),
     (
         "these tasks only",
@@ -53,7 +66,7 @@ WORDS: list[tuple[str, Document, dict[str, Any], str]] = [
     ("scores", scores([0.5, 0.52, 0.54], [0.8, 0.81, 0.83], 400), {}, "gain on this benchmark: "),
     (
         "skewed",
-        study(near_one([2, 3, 4]), near_one([70, 90, 99])),
+        study(drawn([0.985, 0.985, 0.99]), drawn([0.70, 0.78, 0.86])),
         {"margin": 0.4},
         "loss: below-margin, skewed-scale",
     ),
@@ -107,8 +120,13 @@ def clustered(names: list[str]) -> Callable[[Document], object]:
     return change
 
 
+def copied_outcomes(document: Document) -> None:
+    first, second = document["seed_results"][:2]
+    second["evaluation"] = copy.deepcopy(first["evaluation"])
+
+
 GAIN = simulated(delta=0.2)
-STEP = {"step": 1, "rewards": [0.0, 1.0], "updates": []}
+STEP = {"step": 1, "rewards": [0.0, 1.0], "updates": [{"loss": 0.25}]}
 REFUSED: list[tuple[str, Document, str, str]] = [
     ("one seed", simulated(seeds=1, delta=0.4), "one-seed", "recipe has one training run"),
     ("one in the control", simulated(seeds=(1, 5)), "one-seed", "control has one training run"),
@@ -134,14 +152,21 @@ REFUSED: list[tuple[str, Document, str, str]] = [
         "a seed repeated among others",
         edited(GAIN, both_runs("seed", 7)),
         "duplicate-seed",
-        "seed 7 stands twice in recipe",
+        "recipe: seed 7 is there twice (4 independent of 5)",
     ),
-    ("copied outcomes", simulated(kind="copies"), "identical-runs", "the same outcomes"),
+    ("copied outcomes", simulated(kind="copies"), "one-seed", "its 5 records are one"),
+    (
+        "copied outcomes among others",
+        edited(GAIN, copied_outcomes),
+        "identical-runs",
+        "runs 0 and 1 are one run: the same outcome on all 120 tasks on simulated "
+        "(4 independent of 5)",
+    ),
     (
         "equal parameters",
         edited(GAIN, both_runs("final_parameters_sha256", "0" * 64)),
         "identical-runs",
-        "runs 0 and 1 have the same parameters after training",
+        "runs 0 and 1 are one run: the same final parameters",
     ),
     (
         "equal training logs",
@@ -196,19 +221,13 @@ REFUSED: list[tuple[str, Document, str, str]] = [
         "few clusters",
         edited(GAIN, clustered([str(t % 7) for t in range(120)])),
         "few-tasks",
-        "7 clusters",
+        "7 effective clusters",
     ),
     (
-        "uneven clusters",
-        edited(GAIN, clustered(["big"] * 40 + [str(t) for t in range(80)])),
-        "uneven-clusters",
-        "the largest cluster",
-    ),
-    (
-        "scores without a denominator",
-        scores([0.123456789012, 0.2], [0.3, 0.4], None),
-        "no-denominator",
-        "no number of answers",
+        "one cluster much larger than the others",
+        edited(GAIN, clustered(["big"] * 60 + [str(t) for t in range(60)])),
+        "few-tasks",
+        "3.93 effective clusters",
     ),
     ("few answers", scores([0.25, 0.5], [0.5, 0.75], 4), "few-tasks", "4 tasks"),
 ]
@@ -221,6 +240,17 @@ def test_a_study_is_refused_with_its_reason(document: Document, reason: str, lin
     comparison = compared(document)
     assert comparison.verdict.text == f"refused: {reason}"
     assert line in comparison.verdict.line
+
+
+def test_scores_of_unknown_answers_are_judged_by_their_spread() -> None:
+    document = scores([0.123456789012, 0.2], [0.3, 0.4], None)
+    comparison = compared(document)
+    assert (
+        comparison.verdict.text
+        == "flat on this benchmark: inconclusive, underpowered, provisional, rounded-scores"
+    )
+    assert comparison.standing is not None
+    assert comparison.standing.tasks is None
 
 
 def test_a_run_that_was_not_evaluated_on_the_benchmark_refuses_it() -> None:
@@ -258,15 +288,34 @@ def test_runs_that_agree_on_few_answers_are_no_copies() -> None:
     assert not compared(study(control, treatment, 1)).verdict.refused
 
 
-def test_arms_that_are_always_right_are_no_copies() -> None:
-    assert compared(study([[4] * 30] * 3, [[4] * 30] * 3)).verdict.word == "flat"
+def test_arms_that_are_always_right_measure_nothing_and_are_no_copies() -> None:
+    comparison = compared(study([[4] * 30] * 3, [[4] * 30] * 3))
+    assert [refusal.reason for refusal in comparison.refusals] == ["dead-evaluation"]
+    assert "no answer of any run of either arm is wrong" in comparison.verdict.line
+
+
+def test_an_arm_that_is_always_right_is_compared_with_one_that_is_not() -> None:
+    assert compared(study(near_one([20, 30, 40]), [[4] * 100] * 3)).verdict.word == "gain"
+
+
+def test_unlabelled_records_are_no_runs_without_a_word() -> None:
+    document = simulated(delta=0.2)
+    for entry in document["seed_results"]:
+        entry["seed"] = None
+    comparison = compared(document)
+    assert comparison.verdict.text == "refused: runs-not-identified"
+    assert comparison.evidence is not None
+    assert comparison.evidence.grade == "D"
 
 
 def test_unlabelled_runs_count_and_never_pair() -> None:
     document = simulated(delta=0.2)
     for entry in document["seed_results"]:
         entry["seed"] = None
+    document["runs_are"] = {"recipe": "trainings"}
     comparison = compared(document)
+    assert comparison.evidence is not None
+    assert comparison.evidence.grade == "C"
     assert comparison.verdict.word == "gain"
     assert comparison.description.pairs == ()
     reasons = {entry.reason for entry in comparison.description.unpaired}
@@ -314,7 +363,7 @@ def test_missing_tasks_count_against_the_gain() -> None:
         evaluation = entry["evaluation"]
         evaluation["samples"][:8] = evaluation["correct"][:8] = [0] * 8
     comparison = compared(document)
-    ways = {n.missing: n.outcome(comparison.settings).word for n in comparison.numbers}
+    ways = {n.missing: n.decision(comparison.settings).word for n in comparison.numbers}
     assert ways == {"dropped": "gain", "against treatment": "flat", "against control": "gain"}
     assert comparison.verdict.word == "flat"
     assert "missing-sensitive" in comparison.verdict.qualifiers
@@ -338,19 +387,28 @@ def test_errored_answers_are_counted_both_ways() -> None:
         wrong = [k - c for k, c in zip(evaluation["samples"], evaluation["correct"], strict=True)]
         evaluation["errored"] = [min(w, 2) for w in wrong]
     comparison = compared(document)
-    assert comparison.verdict.word == "gain"
     assert comparison.without_errors is not None
     assert comparison.without_errors.delta == pytest.approx(0.029166666666666667, abs=1e-12)
-    assert comparison.without_errors.outcome(comparison.settings).word == "flat"
+    assert comparison.without_errors.decision(comparison.settings).word == "flat"
+    # Counted as right in the control the errored answers turn the gain into a loss.
+    words = {n.reading.errors: n.decision(comparison.settings).word for n in comparison.numbers}
+    assert words == {
+        "wrong": "gain",
+        "dropped": "flat",
+        "worst for treatment": "loss",
+        "worst for control": "gain",
+    }
+    assert comparison.verdict.word == "flat"
+    assert "errors-decide" in comparison.verdict.qualifiers
 
 
-def test_clusters_take_the_place_of_tasks() -> None:
+def test_clusters_change_the_interval_and_never_the_difference() -> None:
     names = [str(t // 4) for t in range(120)]
     comparison = compared(edited(simulated(delta=0.2), clustered(names)))
-    assert comparison.standing is not None
-    assert comparison.standing.tasks == 30
+    tasks = {n.reading.grouping: n.tasks for n in comparison.numbers}
+    assert tasks == {"tasks": 120, "clusters": 30}
     plain = compared(simulated(delta=0.2))
-    assert comparison.delta == pytest.approx(plain.delta, abs=1e-15)
+    assert {n.delta for n in comparison.numbers} == {plain.delta}
 
 
 def test_a_metric_that_should_fall_gains_by_falling() -> None:
@@ -381,6 +439,23 @@ def test_scores_on_another_scale_keep_their_units() -> None:
     low = comparison.deciding.low if isinstance(comparison.deciding, Interval) else None
     assert isinstance(plain.deciding, Interval)
     assert low == pytest.approx(4 * plain.deciding.low, abs=1e-12)
+
+
+def test_graded_scores_are_planned_as_one_answer_per_task() -> None:
+    """Their lattice is no number of answers: a finer one would promise what more answers give."""
+    document = simulated(tasks=40, delta=0.3)
+    for entry in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+        evaluation = entry["evaluation"]
+        evaluation["scores"] = [c / 4 for c in evaluation.pop("correct")]
+        evaluation.pop("samples")
+    graded, counted = compared(document).design, compared(simulated(tasks=40, delta=0.3)).design
+    assert isinstance(graded, Design)
+    assert isinstance(counted, Design)
+    assert (graded.samples, counted.samples) == (1, 4)
+    assert graded.components.sampling_variance == 0
+    assert graded.components.seed_task_sd > counted.components.seed_task_sd
+    # Both see the same with the answers at hand.
+    assert graded.power(0.1) == pytest.approx(counted.power(0.1), abs=1e-9)
 
 
 def test_an_unbounded_metric_is_refused() -> None:
@@ -414,8 +489,7 @@ def test_an_arm_against_the_base(
     (comparison,) = analysed(document).comparisons
     assert (comparison.kind, comparison.against) == ("base", "base")
     assert comparison.verdict.word == word
-    labelled = not comparison.verdict.refused and seeds[1] < 5
-    assert ("provisional" in comparison.verdict.qualifiers) is labelled
+    assert ("provisional" in comparison.verdict.qualifiers) is (word == "gain")
 
 
 def test_the_base_without_outcomes_per_task_gets_no_verdict() -> None:
@@ -451,7 +525,7 @@ def test_odd_values_give_figures_or_reasons_and_no_error(
     change: Callable[[Document], object], seeds: int
 ) -> None:
     analysis = analysed(edited(simulated(seeds=seeds), change), "gain accuracy method over control")
-    assert json.loads(json.dumps(analysis.to_dict(), allow_nan=False))["comparisons"]
+    assert json.loads(json.dumps(analysis_json(analysis), allow_nan=False))["comparisons"]
 
 
 def test_whole_numbers_written_as_floats_are_the_same_counts() -> None:

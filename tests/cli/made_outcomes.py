@@ -1,4 +1,4 @@
-"""Outcomes with one text in every field that data can reach, for the tests of the formats."""
+"""FileResults with one text in every field that data can reach, for the tests of the formats."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from audit.cli.outcomes import FileOutcome, Outcomes
 from audit.errors import InputError
 from audit.finding import Finding, NotChecked, Severity, Waiver
+from audit.fleet.files import FileResult, FileResults
 from audit.pointer import join
 from audit.policy import Policy
 from audit.report import Report
@@ -60,20 +60,23 @@ class MadeAnalysis:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def to_dict(self) -> dict[str, Any]:
+    def json(self) -> dict[str, Any]:
         return {"delta": 0.5, "arm": self.text}
 
 
 @contextmanager
 def verdicts_of_lines() -> Iterator[None]:
-    """Put a module in the place of ``audit.cli.verdicts`` that prints the text as it is."""
-    module = ModuleType("audit.cli.verdicts")
+    """Put modules in the place of the blocks and the JSON that give the text as it is."""
+    module = ModuleType("audit.cli.formats.blocks")
+    figures = ModuleType("audit.views.analysis_json")
 
     def verdict_lines(analysis: MadeAnalysis, width: int) -> list[str]:
         return ["m over c, accuracy", analysis.text]
 
     module.verdict_lines = verdict_lines  # type: ignore[attr-defined]
-    with mock.patch.dict("sys.modules", {"audit.cli.verdicts": module}):
+    figures.analysis_json = MadeAnalysis.json  # type: ignore[attr-defined]
+    made = {module.__name__: module, figures.__name__: figures}
+    with mock.patch.dict("sys.modules", made):
         yield
 
 
@@ -125,7 +128,7 @@ def report(
         sha256=SHA256,
         found=findings,
         not_checked=(NotChecked("READ001", "non-finite", text or "reason", join("", text)),),
-        held=7,
+        passed=7,
         exit_status=exit_status,
         case=case(analysis, policy or Policy(source=text or "audit.toml")),
     )
@@ -143,19 +146,19 @@ def case(analysis: Any, policy: Policy) -> Case:
     return made
 
 
-def outcomes(text: str = "text", *, with_analysis: bool = False) -> Outcomes:
+def outcomes(text: str = "text", *, with_analysis: bool = False) -> FileResults:
     """Two files, one read and one not, and a skipped one, all named by the text."""
     analysis = MadeAnalysis(text) if with_analysis else None
     made = report(text, analysis=analysis)
-    return Outcomes(
+    return FileResults(
         files=(
-            FileOutcome(text or "results.json", made, None, 1, text),
-            FileOutcome("b" + text, None, InputError(text, path="b" + text, line=2, column=5), 2),
+            FileResult(text or "results.json", made, None, 1, text),
+            FileResult("b" + text, None, InputError(text, path="b" + text, line=2, column=5), 2),
         ),
         skipped=(text,),
     )
 
 
-def one(*findings: Finding, exit_status: int = 1, policy: Policy | None = None) -> Outcomes:
+def one(*findings: Finding, exit_status: int = 1, policy: Policy | None = None) -> FileResults:
     made = report("results.json", findings, exit_status=exit_status, policy=policy)
-    return Outcomes((FileOutcome("results.json", made, None, exit_status, "study"),))
+    return FileResults((FileResult("results.json", made, None, exit_status, "study"),))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from markdown_it import MarkdownIt
 from audit.cli import demo
 from audit.cli.main import main
 from audit.finding import Severity
-from audit.rules import CATALOGUE, Case, Held, Outcome, Rule
+from audit.rules import CATALOGUE, Case, Rule
+from audit.rules import rule as declared
 
 STUDY = {
     "schema_version": 2,
@@ -47,7 +47,8 @@ def test_no_id_and_no_slug_is_taken_twice() -> None:
 
 
 def test_a_summary_is_the_first_paragraph_on_one_line() -> None:
-    def check(case: Case) -> Iterator[Outcome]:
+    @declared("MADE001", "made-up", Severity.ERROR, each=Case)
+    def made_up(case: Case) -> None:
         """It is wrong
         here.
 
@@ -56,12 +57,10 @@ def test_a_summary_is_the_first_paragraph_on_one_line() -> None:
         Why
             It matters.
         """
-        yield Held()
 
-    rule = Rule("MADE001", "made-up", Severity.ERROR, check)
-    assert rule.summary == "It is wrong here."
-    assert rule.statement == "It is wrong here. More about it."
-    assert (rule.why, rule.fix) == ("It matters.", "")
+    assert made_up.summary == "It is wrong here."
+    assert made_up.statement == "It is wrong here. More about it."
+    assert (made_up.why, made_up.fix) == ("It matters.", "")
 
 
 def test_a_family_is_listed_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,7 +123,7 @@ def test_a_rule_is_explained_by_id_or_slug(rule: Rule, capsys: pytest.CaptureFix
     [
         ("SCHEMA01", "did you mean SCHEMA001 schema-violation"),
         ("unkown-key", "did you mean SCHEMA002 unknown-key"),
-        ("x" * 100_000, "`audit rules` lists the rules"),
+        ("x" * 100_000, "`audit explain` lists all words"),
     ],
 )
 def test_an_unknown_rule_is_status_2_with_near_ones(
@@ -147,6 +146,40 @@ def test_the_demo_shows_findings_and_ends_well_whatever_they_are(
 
 def test_the_demo_runs_on_what_is_shipped(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, "demo")
-    assert "relations hold" in out
+    assert "checks passed" in out
     assert "flat on this benchmark: inconclusive, underpowered" in out
-    assert "1 study, 1 claim, 1 refused" in out
+    assert "1 study, 1 claim: 1 refused" in out
+
+
+def test_explain_without_a_word_lists_reasons_and_rules(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = printed(capsys, "explain")
+    assert all(f"  {rule.id}" in out for rule in CATALOGUE)
+    assert "one-seed" in out
+
+
+def test_rules_is_accepted_and_not_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    commands = capsys.readouterr().out
+    assert "explain" in commands
+    assert "  rules" not in commands
+
+
+def test_coverage_names_the_keys_that_no_check_reads(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    document = {
+        "schema_version": 2,
+        "method": "m",
+        "our_own": {"note": "n"},
+        "seed_results": [{"seed": 1, "method_metrics": {"accuracy": 0.5}, "nickname": "x"}],
+    }
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    first, *unread = printed(capsys, "explain", "--coverage", str(path)).splitlines()
+    assert first.endswith("keys are read by a check; by none:")
+    assert unread == ["  /schema_version", "  /our_own", "  /seed_results/*/nickname"]
+    assert main(["explain", "one-seed", "--coverage", str(path)]) == 2
+    assert main(["explain", "--coverage", str(tmp_path / "none.json")]) == 2

@@ -9,8 +9,8 @@ import made_outcomes as made
 import pytest
 
 from audit.cli.formats import FORMATS, Style, render
-from audit.cli.outcomes import Outcomes
 from audit.finding import Severity, Waiver
+from audit.fleet.files import FileResults
 from audit.policy import Policy
 
 WARNINGS = tuple(
@@ -29,14 +29,14 @@ def test_text_shows_errors_first_then_counts_what_it_leaves_out() -> None:
         line.split()[0] for line in text.splitlines() if line[:3].strip() and line[2:3] != " "
     ]
     assert labels == ["results.json", "error", "warning", "warning", "3", "policy:"]
-    assert "3 more warnings, 4 infos   7 relations hold   1 not checked (-v lists them)" in text
+    assert "3 more warnings, 4 infos   7 checks passed   1 not checked (-v lists them)" in text
 
 
 def test_text_of_a_finding_says_what_where_why_and_what_to_do() -> None:
     text = render("text", made.one(made.finding("bad value", pointer="/a/0")), Style())
     for words in (
         "error    SCHEMA001 schema-violation",
-        "/a/0  (+1 more)",
+        "also at /also/bad value",
         "expected bad value, found bad value",
         "It matters. Mend it.   audit explain SCHEMA001",
     ):
@@ -94,11 +94,11 @@ def test_text_keeps_to_its_width(width: int) -> None:
 def test_several_files_end_in_a_count_of_what_came_of_them() -> None:
     text = render("text", made.outcomes("a"), Style())
     assert "2 files: 1 refused or wrong, 1 could not be read" in text
-    assert "1 JSON file without schema_version passed over" in text
+    assert "passed over: 1 JSON file without schema_version: a" in text
 
 
 def test_an_unreadable_file_stands_in_the_text_only_where_stderr_is_apart() -> None:
-    unread = Outcomes(made.outcomes("a").files[1:])
+    unread = FileResults(made.outcomes("a").files[1:])
     assert render("text", unread, Style()) == ""
     assert render("text", unread, Style(errors=True)) == "ba:2:5: a\n"
 
@@ -181,7 +181,7 @@ def test_every_format_shows_the_verdicts_where_there_are_any(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_files_at_all_still_give_a_whole_document(name: str) -> None:
-    shown = render(name, Outcomes(()), Style())
+    shown = render(name, FileResults(()), Style())
     if name in ("json", "sarif"):
         json.loads(shown)
     if name == "junit":

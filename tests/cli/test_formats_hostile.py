@@ -18,9 +18,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from audit.cli.formats import Style, render
-from audit.cli.safe import inert, shortened, visible
 from audit.resources import resource
 from audit.rules import CATALOGUE
+from audit.safetext import inert, shortened, visible
 
 AWKWARD = st.sampled_from(
     "|`\n\r\t\x00\x1b\x9b\u202e\u2066\u200b\ufeff\ud800\udfff:,%#@*_<>&[]()\\~$ "

@@ -11,6 +11,7 @@ import pytest
 from audit.cli.main import main
 from audit.simulation import Cell, simulate
 
+CLAIMED = "gain accuracy recipe over control on simulated"
 CLAIM = {"direction": "gain", "arm": "recipe", "against": "control"}
 
 
@@ -38,12 +39,13 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_studies_whose_claims_stand_pass(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gate", "reports"]) == 0
     out = lines(capsys)
-    assert out[0].split() == ["study", "claim", "delta", "seeds", "verdict"]
-    assert out[1].startswith("carried")
-    assert "gain in accuracy over control" in out[1]
-    assert out[1].endswith("5 v 5   gain: material")
-    assert "none" in out[2]
-    assert "2 studies, 1 claim, 0 refused" in out
+    assert out[0].split() == ["result", "study", "claim", "runs"]
+    assert out[1] == (
+        "supported    carried  gain accuracy recipe over control on simulated  5 v 5 (C)"
+    )
+    assert out[2].endswith("]   weakened: launched-not-recorded, collapse")
+    assert out[3].startswith("not claimed  silent ")
+    assert "2 studies, 1 claim: 1 supported; 1 study claims nothing" in out
     assert out[-1] == "policy: built-in defaults"
 
 
@@ -53,10 +55,16 @@ def test_one_refused_claim_fails_the_gate_and_stands_first(
     write(reports, "one-seed", Cell("arms", 120, (1, 1), (0.0, 0.0), delta=0.4), claims=[CLAIM])
     assert main(["gate", "reports"]) == 1
     out = lines(capsys)
-    assert out[1].startswith("one-seed")
-    assert "1 v 1   refused: one training seed" in out[1]
-    assert any("recipe has one training run; to settle it: train at least 3" in x for x in out)
-    assert "3 studies, 2 claims, 1 refused, 1 not passed" in out
+    assert out[1].startswith("REFUSED      one-seed  gain accuracy recipe over control")
+    assert out[1].endswith("1 v 1")
+    assert out[2].endswith("   one-seed")
+    head = "REFUSED  one-seed: gain in accuracy of recipe over control on simulated"
+    assert out[out.index(head) + 1] == f"{'one-seed':>80}"
+    assert "  Recipe has one training run." in out
+    assert "  next   train at least 3 seeds per arm" in out
+    ending = " ".join(out)
+    assert "3 studies, 2 claims: 1 supported, 1 refused; 1 study claims nothing" in ending
+    assert "1 study does not pass" in ending
 
 
 @pytest.mark.parametrize("direction", ["gain", "loss", "equivalent"])
@@ -66,7 +74,10 @@ def test_one_seed_refuses_every_direction(
     cell = Cell("arms", 1319, (1, 1), (0.0, 0.0), delta=0.4)
     path = write(reports, "one", cell)
     assert main(["gate", str(path), "--claim", f"{direction} accuracy method over control"]) == 1
-    assert "refused: one training seed" in capsys.readouterr().out
+    out = lines(capsys)
+    assert out[0].startswith(f"REFUSED  {direction} in accuracy of recipe ")
+    assert out[0].endswith(" one-seed")
+    assert "1 study, 1 claim: 1 refused; 1 study does not pass" in " ".join(out)
 
 
 def test_a_claim_on_the_command_line_is_judged_in_every_file(
@@ -75,8 +86,9 @@ def test_a_claim_on_the_command_line_is_judged_in_every_file(
     assert main(["gate", "reports", "--claim", "gain accuracy method over control"]) == 1
     out = capsys.readouterr().out
     assert "silent" in out
-    assert "refused: interval-reaches-zero; flat: inconclusive" in out
-    assert "2 studies, 3 claims, 1 refused" in out
+    assert "]   inconclusive\n" in out
+    assert "REFUSED  silent: gain in accuracy of recipe over control" in out
+    assert "2 studies, 3 claims: 2 supported, 1 refused; 1 study does not pass" in out
 
 
 def test_a_policy_for_some_paths_asks_for_more_seeds(
@@ -88,7 +100,7 @@ def test_a_policy_for_some_paths_asks_for_more_seeds(
     assert main(["gate", "reports"]) == 1
     out = capsys.readouterr().out
     assert "too-few-seeds" in out
-    assert "5 training runs an arm, 10 are needed" in out
+    assert "5 training runs per arm, 10 are needed" in out
     assert "audit.toml" in out.splitlines()[-1]
 
 
@@ -109,7 +121,7 @@ def test_the_same_in_json_and_markdown(reports: Path, capsys: pytest.CaptureFixt
     assert [row["stands"] for row in document["rows"]] == [False, True, None]
     assert main(["gate", "reports", "--format", "markdown"]) == 1
     page = capsys.readouterr().out
-    assert "| study | claim | delta | seeds | verdict |" in page
+    assert "| result | study | claim | difference | runs |" in page
     assert "a&#124;b" in page
 
 
@@ -133,14 +145,14 @@ def test_the_shipped_adaptive_clip_study_passes_and_its_claims_do_not(
 ) -> None:
     own = root / "reports" / "adaptive-clip"
     assert main(["gate", str(own)]) == 0
-    row = [cell.strip() for cell in lines(capsys)[1].split("   ")]
-    assert row[0] == "adaptive-clip"
-    assert "+0.050 [0.000, 0.100]" in row
-    assert row[-1] == "refused: one training seed"
+    out = lines(capsys)
+    assert out[0] == "NOT CLAIMED  recipe over baseline, accuracy"
+    assert out[1] == "  +0.050 [0.000, 0.100]   no verdict: one training seed"
+    assert "1 study, nothing claimed, so nothing judged" in " ".join(out)
     claimed = tmp_path / "results.json"
     shutil.copy(root / "tests" / "data" / "results" / "adaptive-clip-claimed.json", claimed)
     assert main(["gate", str(claimed)]) == 1
-    assert "3 claims, 3 refused" in capsys.readouterr().out
+    assert "3 claims: 3 refused" in capsys.readouterr().out
 
 
 def test_the_report_names_missing_and_errored_answers(

@@ -13,9 +13,13 @@ from pathlib import Path
 import pytest
 from made_fleet import CARRIED, DATA, ONE_SEED, commit, document, git, repository, study
 
-from audit.cli.fleet import forest, workers
-from audit.cli.fleet.row import Estimate, Row, in_order
+from audit.analysis import Analysis
+from audit.cli.formats.gate_page import forest_svg
 from audit.cli.main import main
+from audit.fleet import workers
+from audit.fleet.files import FileResults
+from audit.fleet.rows import Row, counts_of, in_order
+from audit.views.claim_view import ClaimView, Improvement
 
 
 @pytest.fixture
@@ -47,6 +51,7 @@ def test_a_file_that_cannot_be_read_hides_none_of_the_others(
     assert found["counts"] | {"warnings": 0} == {
         "studies": 4,
         "claims": 4,
+        "supported": 1,
         "refused": 3,
         "errors": 3,
         "warnings": 0,
@@ -98,29 +103,51 @@ def test_a_process_that_dies_loses_only_the_file_that_killed_it() -> None:
 def test_a_check_that_raises_fails_closed_and_hides_nothing(
     fleet: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from audit.cli.fleet import judging
-    from audit.cli.fleet.row import judged_rows as real
+    from audit.fleet import judging
+    from audit.views.claim_view import views_of as real
 
-    def raising(path: str, *arguments: object) -> Iterator[Row]:
-        if "quiet" in path:
-            raise ZeroDivisionError("by nought")
-        return real(path, *arguments)  # type: ignore[arg-type]
+    def raising(analysis: Analysis) -> Iterator[ClaimView]:
+        if "quiet" in analysis.study.results.name:
+            raise ZeroDivisionError("by zero")
+        return real(analysis)
 
-    monkeypatch.setattr(judging, "judged_rows", raising)
+    monkeypatch.setattr(judging, "views_of", raising)
     status, out, err = gate(capsys, "reports")
     assert status == 3
-    assert "gain: material" in out
-    assert any(line.split()[:2] == ["quiet", "-"] for line in out.splitlines())
-    assert "a check itself failed: ZeroDivisionError: by nought" in err
+    assert "supported   carried" in out
+    assert any(
+        line.split("  ")[:2] == ["NOT JUDGED", "quiet"] and "a check itself failed" in line
+        for line in out.splitlines()
+    )
+    assert "a check itself failed: ZeroDivisionError: by zero" in err
+
+
+def view(word: str, improvement: Improvement | None = None) -> ClaimView:
+    """One unclaimed comparison with this verdict."""
+    return ClaimView(
+        result="not claimed",
+        sentence="recipe over control, accuracy",
+        typed="recipe over control, accuracy",
+        label="",
+        slug="",
+        estimate="+0.100",
+        size="",
+        runs="3 v 3",
+        judged_by="",
+        verdict=word,
+        word=word,
+        reason="",
+        improvement=improvement,
+    )
 
 
 def test_rows_are_sorted_as_asked() -> None:
     rows = [
-        Row(0, "b", "b", word="gain", estimate=Estimate(0.1, 0.0, 0.2, "tasks")),
-        Row(15, "a", "a", word="refused", estimate=Estimate(0.3, None, None, "")),
-        Row(25, "c", "c"),
-        Row(0, "d", "d", word="loss", estimate=Estimate(-0.2, -0.3, -0.1, "tasks")),
-        Row(0, "e", "e", word="flat", estimate=Estimate(0.0, -0.1, 0.1, "tasks")),
+        Row(0, "b", "b", view("gain", Improvement(0.1, 0.0, 0.2, "tasks"))),
+        Row(15, "a", "a", view("refused", Improvement(0.3, None, None, ""))),
+        Row(25, "c", "c", None, "could not be read"),
+        Row(0, "d", "d", view("loss", Improvement(-0.2, -0.3, -0.1, "tasks"))),
+        Row(0, "e", "e", view("flat", Improvement(0.0, -0.1, 0.1, "tasks"))),
     ]
     orders = {
         order: "".join(row.study for row in in_order(rows, order))
@@ -182,25 +209,25 @@ def test_a_hostile_name_stays_text_on_the_page(
 
 def test_the_picture_is_the_same_bytes_each_time() -> None:
     rows = [
-        Row(0, "a", "a", word="gain", estimate=Estimate(0.1, 0.05, 0.15, "tasks")),
-        Row(0, "\u4e00", "b", word="refused", estimate=Estimate(0.1, None, None, "")),
-        Row(0, "c", "c"),
+        Row(0, "a", "a", view("gain", Improvement(0.1, 0.05, 0.15, "tasks"))),
+        Row(0, "\u4e00", "b", view("refused", Improvement(0.1, None, None, ""))),
+        Row(0, "c", "c", None),
     ]
-    first = forest.forest_svg(rows)
-    assert first == forest.forest_svg(rows)
-    assert len(forest.plotted(rows)) == 2
-    assert forest.forest_svg(rows[2:]) == ""
+    first = forest_svg(rows)
+    assert first == forest_svg(rows)
+    assert first[1] == 1
+    assert forest_svg(rows[2:]) == ("", 1)
 
 
 def test_a_page_of_a_thousand_rows_stays_within_a_comment(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from audit.cli.fleet.text import markdown
-    from audit.cli.outcomes import Outcomes
+    from audit.cli.formats.gate_markdown import gate_markdown
     from audit.policy import Policy
 
-    rows = [Row(0, f"study-{n}", str(n), verdict="refused: one training seed") for n in range(1500)]
-    page = markdown(rows, Outcomes(()), Policy())
+    rows = [Row(0, f"study-{n}", str(n), view("refused")) for n in range(1500)]
+    results = FileResults(())
+    page = gate_markdown(rows, counts_of(rows, results), results, Policy())
     assert len(page.encode()) < 60_000
     assert "more lines left out" in page
 
@@ -265,7 +292,7 @@ def test_only_what_a_branch_changed_is_judged(
 def test_nothing_changed_is_clean(branch: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = gate(capsys, "reports", "--changed-since", "work")
     assert status == 0
-    assert out.startswith("0 studies, 0 claims, 0 refused\n")
+    assert out.startswith("0 studies, nothing to judge ")
 
 
 def test_a_changed_policy_changes_every_verdict(

@@ -147,11 +147,11 @@ def test_a_way_that_never_reaches_is_not_offered(capsys: pytest.CaptureFixture[s
     design = ["--tasks", "120", "--samples", "1", "--seed-sd", "0.1", "--effect", "0.02"]
     assert main(["plan", *design]) == 0
     shown = capsys.readouterr().out
-    assert "120 tasks, 1 answer a task, level 0.95" in shown
-    assert "with 3 seeds an arm: no number of tasks, nor of answers a task, is enough" in shown
+    assert "120 tasks, 1 answer per task, level 0.95" in shown
+    assert "with 3 seeds per arm: no number of tasks, nor of answers per task, is enough" in shown
 
 
 def test_no_plan_offers_fewer_tasks_than_get_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     easy = ["--seed-sd", "0", "--task-effect-sd", "0", "--answer-variance", "0.01"]
     assert main(["plan", *easy, "--seed-task-sd", "0", "--effect", "0.5"]) == 0
-    assert "with 10 seeds an arm: 8 tasks, or 1 answer a task" in capsys.readouterr().out
+    assert "with 10 seeds per arm: 8 tasks, or 1 answer per task" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from made_fleet import CARRIED, ONE_SEED, study
 
-from audit.cli import verify as verify_command
+from audit.cli import judging_options
 from audit.cli.main import main
 from audit.policy import Override, Policy, read_policy
 
@@ -154,7 +154,7 @@ def test_a_gate_on_a_terminal_shows_a_bar_and_wipes_it(tmp_path: Path) -> None:
     study(tmp_path, "a")
     _, out = on_a_terminal(["gate", str(tmp_path)])
     assert b"] 1 of 1 files" in out
-    assert out.index(b"1 of 1") < out.index(b"study ")
+    assert out.index(b"1 of 1") < out.index(b"SUPPORTED")
     assert b"] 1 of 1 files" not in on_a_terminal(["gate", "-q", str(tmp_path)])[1]
 
 
@@ -207,4 +207,4 @@ def test_the_width_is_the_terminals_between_80_and_120(
     monkeypatch.setattr(sys.stdout, "fileno", lambda: 1)
     monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((columns, 24)))
     options = argparse.Namespace(output=None, verbose=False, quiet=False)
-    assert verify_command.style_for(options).width == min(max(columns, 80), 120)
+    assert judging_options.style_for(options).width == min(max(columns, 80), 120)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from audit import numerals
 from audit.analysis import Interval, analyse
 from audit.claims import Claim
-from audit.cli.figures import ends
-from audit.cli.verdicts import judged_by, left_out, verdict_lines
-from audit.pages import numbers
+from audit.cli.formats.blocks import verdict_lines
 from audit.results import from_document
 from audit.simulation import Cell, simulate
+from audit.views.comparison_view import ComparisonView, interval_text
 
 
 def document() -> dict[str, object]:
@@ -18,26 +18,26 @@ def document() -> dict[str, object]:
     return simulate(cell, cell.generator()).document()
 
 
-def test_a_verdict_says_level_target_freedom_runs_and_tasks() -> None:
+def test_a_verdict_says_level_target_freedom_and_size() -> None:
     (comparison,) = analyse(from_document(document())).comparisons
     interval = comparison.deciding
     assert isinstance(interval, Interval)
-    text = judged_by(comparison)
-    assert text.startswith(f"95% interval about new tasks, df {interval.df:.3g}, p ")
+    view = ComparisonView(comparison)
+    text = view.judged_by
+    start = f"95% interval for new tasks, training included; df {interval.df:.3g}, p "
+    assert text.startswith(start)
     fixed = comparison.interval("benchmark")
-    assert isinstance(fixed, Interval)
-    assert f"these tasks alone {ends(fixed.low, fixed.high)}" in text
-    assert text.endswith("; 5 v 5, 120 tasks")
-    assert any(
-        line.strip().startswith("judged by")
-        for line in verdict_lines(analyse(from_document(document())), 100)
-    )
+    assert text.endswith(f"; for these tasks only {interval_text(fixed)}")
+    assert view.size.endswith("; 5 v 5 runs (C), 120 tasks x 4")
+    lines = verdict_lines(analyse(from_document(document())), 200)
+    assert f"  {text}" in lines
 
 
 def test_the_level_of_a_claim_is_the_one_printed() -> None:
     claim = Claim("gain", "accuracy", "recipe", "control", level=0.99, target="benchmark")
     (comparison,) = analyse(from_document(document()), claims=[claim]).comparisons
-    assert judged_by(comparison).startswith("99% interval about these tasks alone, df ")
+    start = "99% interval for these tasks only, training included; df "
+    assert ComparisonView(comparison).judged_by.startswith(start)
 
 
 def test_runs_left_out_by_pairing_are_named_with_the_reason() -> None:
@@ -45,16 +45,17 @@ def test_runs_left_out_by_pairing_are_named_with_the_reason() -> None:
     made["seed_results"][0]["seed"] = 77  # type: ignore[index]  # a list of runs
     claim = Claim("gain", "accuracy", "recipe", "control", pairing="seeds")
     (comparison,) = analyse(from_document(made), claims=[claim]).comparisons
-    assert judged_by(comparison).endswith("; 4 v 4, paired by seed, 120 tasks")
-    assert left_out(comparison) == (
+    view = ComparisonView(comparison)
+    assert view.size.endswith("; 4 v 4 runs (C), paired by seed, 120 tasks x 4")
+    assert view.left_out == (
         "recipe 77: control has no run at this seed; control 0: recipe has no run at this seed"
     )
 
 
-def test_a_refused_comparison_is_judged_by_nothing() -> None:
+def test_a_comparison_without_a_verdict_is_judged_by_nothing() -> None:
     cell = Cell("arms", 120, (1, 1), (0.0, 0.0))
     (comparison,) = analyse(from_document(simulate(cell, cell.generator()).document())).comparisons
-    assert judged_by(comparison) == ""
+    assert ComparisonView(comparison).judged_by == ""
 
 
 @pytest.mark.parametrize(
@@ -69,5 +70,4 @@ def test_a_refused_comparison_is_judged_by_nothing() -> None:
     ],
 )
 def test_no_end_that_is_not_zero_reads_as_zero(low: float, high: float, text: str) -> None:
-    assert ends(low, high) == text
-    assert numbers.interval(low, high, 3) == text
+    assert numerals.interval(low, high, 3) == text

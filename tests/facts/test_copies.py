@@ -79,6 +79,16 @@ def test_a_log_that_any_two_runs_may_share_shows_nothing(step: dict[str, Any]) -
     assert same_runs(runs({"training": [step]}, {"training": [step]})) == ()
 
 
+@pytest.mark.parametrize("name", ["loss", "train/loss", "actor/grad_norm", "gradient_l2_norm"])
+def test_a_loss_that_a_tracker_logged_shows_that_two_logs_are_one(name: str) -> None:
+    step = {"step": 1, "updates": [{"metrics": {name: 0.25, "lr": 1e-6}}]}
+    assert reasons(same_runs(runs({"training": [step]}, {"training": [step]}))) == [
+        (0, 1, "identical-runs")
+    ]
+    bare = {"step": 1, "updates": [{"metrics": {"lr": 1e-6, "epoch": 1.0}}]}
+    assert same_runs(runs({"training": [bare]}, {"training": [bare]})) == ()
+
+
 def test_evidence_of_several_kinds_joins_runs_into_one() -> None:
     chain = runs(
         {"final_parameters_sha256": "a"},

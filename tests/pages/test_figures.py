@@ -112,7 +112,7 @@ def test_a_description_tells_the_numbers(full: tuple[Figure, ...]) -> None:
 
 def test_a_log_that_leaves_out_responses_still_has_its_curves() -> None:
     """The trainer's own means stand in for the rewards and audits that were not kept."""
-    from audit.pages.telemetry import curves
+    from audit.facts.curves import curves
 
     document = json.loads(
         resource("reports/addition-adaptive-clip/results.json").read_text(encoding="utf-8")
@@ -133,12 +133,12 @@ def test_a_log_that_leaves_out_responses_still_has_its_curves() -> None:
 LEFT_OUT = {
     "adaptive-clip": {
         "seeds": "one training run",
-        "lottery": "three training runs an arm",
+        "lottery": "three training runs per arm",
         "training": "no rewards were logged",
-        "variance": "two training runs an arm",
-        "power": "two training runs an arm",
+        "variance": "two training runs per arm",
+        "power": "two training runs per arm",
     },
-    "gppo-framework": {"lottery": "outcomes per task"},
+    "gppo-framework": {"lottery": "per-task outcomes"},
     "addition-adaptive-clip": {},
     "addition-seed-lottery": {},
 }

@@ -52,8 +52,8 @@ ADAPTIVE = [
     "a floor of 0.024",
     "0.053 with Student's quantile",
     "z = 3.1 (p = 0.0018), 4.8 floors of 0.024 as printed and 2.2 of 0.053",
-    "refused: one training seed",
-    "| refused: one training seed an arm, and the interval holds no training variance |",
+    "no verdict: one training seed",
+    "| no verdict: one training seed per arm, and the interval leaves the training variance out |",
     "Verified 2026-09-18",
     "torch 2.7.1",
     "20.4 minutes of training on 1 x L40S, \\$0.68",
@@ -71,7 +71,7 @@ GPPO = [
     "flat on this benchmark: inconclusive, underpowered",
     "The mechanism never acted: gppo-framework clipped in 0 of the 36 response audits",
     "carry no information about its noise",
-    "| To see +0.083 | 153 seeds an arm, or 97 seeds with 80 tasks |",
+    "| To see +0.083 | 153 seeds per arm, or 97 seeds with 80 tasks |",
     "| 42 | 0.750 | 0.750 |",
     "| 43 | 0.500 | 0.750 |",
     "| Differences by seed, Student's t (decides nothing) | [-0.275, +0.442] |",
@@ -88,7 +88,7 @@ def test_the_gppo_page_shows(gppo: str, shown: str) -> None:
 LOTTERY = [
     "-0.001 [-0.032, +0.030]**, flat: equivalent",
     """said "won" for 1, "lost" for 2 and "flat" for 7 of the 10 pairs of runs at one seed""",
-    "and for 13, 20 and 67 of all 100 pairs of one run an arm",
+    "and for 13, 20 and 67 of all 100 pairs of one run per arm",
     "| 6 | -0.058 | [-0.095, -0.021] | lost |",
     "| 3 | +0.099 | [0.063, 0.135] | won |",
     "| 9 | -0.001 | [-0.038, +0.036] | flat |",
@@ -108,7 +108,7 @@ def test_the_lottery_page_tells_what_each_seed_would_have_reported(template: str
         assert [part for part in LOTTERY if part not in made.text] == []
     else:
         assert "<h3>One seed each</h3>" in made.text
-        assert "and for 13, 20 and 67 of all 100 pairs of one run an arm" in made.text
+        assert "and for 13, 20 and 67 of all 100 pairs of one run per arm" in made.text
         row = "<td>3</td><td>+0.099</td><td>[0.063, 0.135]</td><td>won</td>"
         assert row in made.text
 
@@ -181,7 +181,7 @@ def test_what_was_edited_by_hand_is_caught(
     page, fleet = study / "page.md", reports / "README.md"
     text = page.read_text(encoding="utf-8")
     if spoil == "page":
-        page.write_text(text.replace("Verdict: **refused: one training seed**", "Verdict: gain"))
+        page.write_text(text.replace("Verdict: **no verdict: one training seed**", "Verdict: gain"))
     elif spoil == "hash":
         results = study / "results.json"
         results.write_bytes(results.read_bytes() + b"\n")

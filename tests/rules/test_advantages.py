@@ -8,7 +8,7 @@ from cases import full, gppo, patched, places, reasons
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.rules.advantages import group_advantages
+from audit.rules.advantage_rules import group_advantages
 
 RUN = "/seed_results/0"
 STEP = RUN + "/training/1"  # rewards 0, 0, 0, 1

@@ -8,7 +8,7 @@ from cases import full, gppo, patched, places, reasons
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.rules.rounding import decimals
+from audit.facts.rounding import decimals
 
 BASES = {"gppo": gppo, "full": full}
 AT = "/aggregate_metrics"

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from cases import full, gppo, outcomes, patched, places, reasons
 
-from audit.rules import Found
+from audit.rules import Failed
 
 RUN = "/seed_results/1/baseline"
 OTHER = "/controls/grpo-control/seed_results/1/baseline"
 
 
 def test_three_identical_evaluations_are_no_noise_floor() -> None:
-    (found,) = [o for o in outcomes(gppo(), "BASE001") if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(gppo(), "BASE001") if isinstance(o, Failed)]
     assert found.pointer == "/seed_results/0/baseline"
     assert "3 identical evaluations" in found.message
     assert "2619 tokens each" in found.message

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from cases import full, gppo, outcomes, patched, places, reasons
 
-from audit.rules import Found
+from audit.rules import Failed
 
 ARM = "/controls/grpo-control"
 TOKENS = "sampling/generated_training_tokens_including_rejected_groups"
@@ -15,7 +15,7 @@ EQUAL: dict[str, object] = dict.fromkeys([*TOP, *CONTROL], 5000)
 
 
 def test_the_study_with_unequal_tokens_says_both_sums() -> None:
-    (found,) = [o for o in outcomes(gppo(), "COMP001") if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(gppo(), "COMP001") if isinstance(o, Failed)]
     assert found.pointer == ARM
     assert "23,762" in found.message
     assert "16,276" in found.message

@@ -6,7 +6,7 @@ import pytest
 from cases import full, gppo, outcomes, patched, places, reasons
 
 from audit.finding import Severity
-from audit.rules import Found
+from audit.rules import Failed
 
 ARM = "/controls/grpo-control"
 TOP_TOKENS = [f"/seed_results/{i}/method_metrics/generated_tokens" for i in range(3)]
@@ -15,7 +15,7 @@ CUT = [f"{ARM}/seed_results/{i}/method_metrics/truncated_responses" for i in ran
 
 
 def _severities(document: dict[str, Any], rule: str) -> list[Severity | None]:
-    return [o.severity for o in outcomes(document, rule) if isinstance(o, Found)]
+    return [o.severity for o in outcomes(document, rule) if isinstance(o, Failed)]
 
 
 @pytest.mark.parametrize(("tokens", "where"), [(3400, {ARM}), (3300, set()), (2200, {ARM})])
@@ -48,7 +48,7 @@ def test_equal_truncation_is_no_finding() -> None:
 def test_errored_samples_are_counted_both_ways() -> None:
     at = "/seed_results/0/evaluation/errored"
     document = patched(full(), {at + "/9": 2})
-    (found,) = [o for o in outcomes(document, "CONF003") if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(document, "CONF003") if isinstance(o, Failed)]
     assert found.pointer == at
     assert found.message == "2 samples of 1 tasks ended in an error: 33/40 with them, 33/38 without"
     assert places(full(), "CONF003") == set()
@@ -63,4 +63,4 @@ def test_what_is_not_recorded_is_not_checked() -> None:
         assert places(bare, rule) == set()
     alone = patched(gppo(), {}, ["/controls"])
     assert reasons(alone, "CONF001") == {"there is no other arm"}
-    assert reasons(gppo(), "CONF003") == {"no evaluation counts its errors"}
+    assert reasons(gppo(), "CONF003") == {"no evaluation records errored"}

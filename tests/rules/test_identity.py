@@ -6,7 +6,7 @@ import pytest
 from cases import full, gppo, outcomes, patched, places, reasons
 
 from audit.finding import Severity
-from audit.rules import Found
+from audit.rules import Failed
 
 BASES = {"gppo": gppo, "full": full}
 RUN = "/seed_results/1"
@@ -116,7 +116,7 @@ def test_runs_without_a_seed_are_not_held_against_the_lists() -> None:
 
 def test_another_device_is_a_warning_and_other_limitations_are_information() -> None:
     document = patched(gppo(), {RUN + "/device": "cpu", RUN + "/limitations": ["none"]})
-    found = {o.pointer: o.severity for o in outcomes(document, "IDENT005") if isinstance(o, Found)}
+    found = {o.pointer: o.severity for o in outcomes(document, "IDENT005") if isinstance(o, Failed)}
     assert found == {RUN + "/device": Severity.WARNING, RUN + "/limitations": Severity.INFO}
 
 

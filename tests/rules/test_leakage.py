@@ -6,7 +6,7 @@ import pytest
 from cases import full, gppo, outcomes, patched, places, reasons
 
 from audit.finding import Severity
-from audit.rules import Found
+from audit.rules import Failed
 
 BASES = {"gppo": gppo, "full": full}
 RUN = "/seed_results/0"
@@ -54,10 +54,10 @@ def test_the_samples_have_no_leak(base: str, rule: str) -> None:
 
 def test_a_checkpoint_chosen_on_the_judged_split_is_worse_where_that_is_the_test_split() -> None:
     patches: dict[str, object] = {EVAL + "/selected_on": "validation"}
-    (found,) = [o for o in outcomes(patched(full(), patches), "LEAK003") if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(patched(full(), patches), "LEAK003") if isinstance(o, Failed)]
     assert found.severity == Severity.WARNING
     patches = {EVAL + "/selected_on": "test", EVAL + "/split": "test"}
-    (found,) = [o for o in outcomes(patched(full(), patches), "LEAK003") if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(patched(full(), patches), "LEAK003") if isinstance(o, Failed)]
     assert found.severity is None
 
 

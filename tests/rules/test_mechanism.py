@@ -6,13 +6,13 @@ import pytest
 from cases import full, gppo, outcomes, patched, places, reasons
 
 from audit.finding import Severity
-from audit.rules.rule import Found
+from audit.rules import Failed
 
 LATER = "/seed_results/0/training/0/updates/1"
 
 
-def only(document: dict[str, Any], rule: str) -> Found:
-    (found,) = (o for o in outcomes(document, rule) if isinstance(o, Found))
+def only(document: dict[str, Any], rule: str) -> Failed:
+    (found,) = (o for o in outcomes(document, rule) if isinstance(o, Failed))
     return found
 
 
@@ -90,7 +90,7 @@ def test_one_update_a_batch_is_benign_unless_the_change_is_the_clip(
     ]
     found = only(patched(gppo(), {"/change": change}, second), "MECH001")
     assert found.severity is severity
-    assert "one update a batch" in found.message
+    assert "one update per batch" in found.message
 
 
 def test_half_the_groups_without_advantage_are_a_warning() -> None:

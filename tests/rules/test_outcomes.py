@@ -6,7 +6,7 @@ import pytest
 from cases import full, gppo, outcomes, patched, places, reasons
 
 from audit.finding import Severity
-from audit.rules import Found
+from audit.rules import Failed
 
 RUN = "/seed_results/0"
 EVAL = RUN + "/evaluation"
@@ -65,7 +65,7 @@ def test_one_missing_task_is_an_error_where_it_is_more_than_a_twentieth(
 
     runs = [{"seed": i, "evaluation": evaluation(tasks - (i == 2))} for i in range(3)]
     document = {"schema_version": 2, "method": "m", "seed_results": runs}
-    (found,) = [o for o in outcomes(document, "TASK004") if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(document, "TASK004") if isinstance(o, Failed)]
     assert found.pointer == "/seed_results/2/evaluation/task_ids"
     assert (found.severity or Severity.INFO) == severity
     assert f"1 missing ({tasks - 1})" in found.message

@@ -11,8 +11,8 @@ from cases import full, gppo, outcomes, patched, places, reasons
 from audit.finding import Severity
 from audit.partition import DataFile, read_data
 from audit.reading import Source
-from audit.rules import Found
-from audit.rules.provenance import fingerprint
+from audit.rules import Failed
+from audit.rules.provenance_rules import fingerprint
 
 HASH = "0" * 64
 AT = "/dataset"
@@ -50,7 +50,7 @@ def test_a_fully_pinned_study_has_no_finding(rule: str) -> None:
 def test_all_that_is_missing_stands_in_one_finding() -> None:
     run = {"seed": 1, "method_metrics": {"accuracy": 0.5}}
     document = {"schema_version": 2, "method": "m", "seed_results": [run]}
-    (found,) = [o for o in outcomes(document, "PROV003") if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(document, "PROV003") if isinstance(o, Failed)]
     assert found.message.count(",") == 3
     assert reasons(document, "PROV001") == {"no dataset block with a fingerprint"}
     assert reasons(document, "PROV002") == {"no commit of the code is recorded"}
@@ -81,7 +81,7 @@ def _study(data: DataFile) -> dict[str, Any]:
 
 def test_data_that_fits_is_confirmed_as_information() -> None:
     data = _data()
-    (found,) = [o for o in outcomes(_study(data), "PROV004", data=data) if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(_study(data), "PROV004", data=data) if isinstance(o, Failed)]
     assert (found.pointer, found.severity) == (AT, Severity.INFO)
     rows = f"{data.rows('train')} train, {data.rows('validation')} validation rows"
     expected = f"the source, both partitions and the fingerprint recomputed and equal ({rows})"
@@ -117,7 +117,7 @@ def test_another_partition_rule_is_not_checked() -> None:
     assert reasons(document, "PROV004", data=_data()) == {
         "partitioned by another rule than this check knows"
     }
-    (found,) = [o for o in outcomes(document, "PROV004", data=_data()) if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(document, "PROV004", data=_data()) if isinstance(o, Failed)]
     assert found.message == "the source recomputed and equal"  # no rows counted by our own rule
 
 
@@ -153,7 +153,7 @@ def test_a_name_that_leaves_the_folder_is_not_opened(tmp_path: Path, name: str) 
     folder.mkdir()
     (tmp_path / "secret").write_bytes(b"")
     document = patched(gppo(), {"/checkpoint/verified_mirror/file_sha256": {name: HASH}})
-    (found,) = [o for o in outcomes(document, "PROV005", artifacts=folder) if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(document, "PROV005", artifacts=folder) if isinstance(o, Failed)]
     assert "not opened" in found.message
 
 
@@ -166,7 +166,7 @@ def test_a_folder_in_place_of_a_file_is_a_finding(tmp_path: Path) -> None:
 def test_the_real_training_data_has_the_hashes_of_the_study(shared: Path) -> None:
     data = read_data(shared / "data" / "gsm8k" / "train.jsonl")
     document = json.loads((shared / "seeds" / "results-gppo.json").read_text(encoding="utf-8"))
-    (found,) = [o for o in outcomes(document, "PROV004", data=data) if isinstance(o, Found)]
+    (found,) = [o for o in outcomes(document, "PROV004", data=data) if isinstance(o, Failed)]
     assert (found.pointer, found.severity) == (AT, Severity.INFO)
     assert found.message == (
         "the source, both partitions and the fingerprint recomputed and equal "

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from cases import full, gppo, outcomes, patched, places, reasons
 
-from audit.analysis import analyse
+from audit.facts.copies import independent_runs
 from audit.finding import Severity
 from audit.results import from_document
-from audit.rules import Found
+from audit.rules import Failed
 
 BASES = {"gppo": gppo, "full": full}
 GRPO = "/controls/grpo-control/seed_results"
@@ -92,44 +92,34 @@ def test_one_run_under_five_labels_is_named_four_times() -> None:
     assert places(document, "SEED003") == {f"/seed_results/{i}" for i in range(1, 5)}
 
 
-@pytest.mark.parametrize(
-    ("tasks", "right", "found"), [(29, 1, False), (30, 1, True), (30, 0, False)]
-)
-def test_equal_outcomes_tell_from_thirty_draws_and_off_the_ends_of_the_scale(
-    tasks: int, right: int, found: bool
-) -> None:
-    evaluation = {"correct": [right] + [0] * (tasks - 1), "samples": [1] * tasks}
-    runs = [{"seed": seed, "evaluation": evaluation} for seed in (1, 2)]
+def test_a_finding_and_a_refusal_read_the_same_record() -> None:
+    """Copies that the rule names are those that the fact counts as one run."""
+    document = full()
+    document["seed_results"][1][HASH] = document["seed_results"][0][HASH]
+    results = from_document(document)
+    assert places(document, "SEED003") == {"/seed_results/1"}
+    assert independent_runs(results.arms[0].runs, results.arms[1].runs) == 2
+
+
+def test_checkpoints_of_one_run_are_named() -> None:
+    runs = [
+        {"seed": seed, "run_id": f"grpo/checkpoint-{seed}00", "method_metrics": {"accuracy": 0.5}}
+        for seed in (1, 2)
+    ]
     document = {"schema_version": 2, "method": "m", "seed_results": runs}
-    assert bool(places(document, "SEED003")) == found
+    (found,) = [o for o in outcomes(document, "SEED010") if isinstance(o, Failed)]
+    assert found.pointer == "/seed_results/1"
+    assert found.message == "steps 100 and 200 of grpo, as in 1"
 
 
-@pytest.mark.parametrize(
-    ("tasks", "temperature", "found"), [(10, 0, False), (10, 1, True), (30, 0, True)]
-)
-def test_samples_of_greedy_decoding_are_one_answer(
-    tasks: int, temperature: float, found: bool
-) -> None:
-    evaluation = {
-        "benchmark": "b",
-        "task_ids": [f"t{n}" for n in range(tasks)],
-        "correct": [4 * (n % 2) for n in range(tasks)],
-        "samples": [4] * tasks,
-        "condition": {"temperature": temperature},
-    }
-    third, *others = (
-        {
-            "seed": k,
-            "evaluation": {**evaluation, "correct": [4 * (n % k == 0) for n in range(tasks)]},
-        }
-        for k in (7, 3, 5)
-    )
-    runs = [*({"seed": seed, "evaluation": evaluation} for seed in (1, 2)), third]
-    control = {"c": {"role": "control", "seed_results": others}}
-    document = {"schema_version": 2, "method": "m", "seed_results": runs, "controls": control}
-    assert bool(places(document, "SEED003")) == found
-    (verdict,) = (c.verdict.text for c in analyse(from_document(document)).comparisons if c)
-    assert ("identical-runs" in verdict) == found
+def test_one_score_written_three_times_is_a_warning_and_one_of_eight_tasks_is_not() -> None:
+    for accuracy, examples, where in ((0.354814, 1319, {"/seed_results/0"}), (0.625, 8, set())):
+        runs = [
+            {"seed": seed, "method_metrics": {"accuracy": accuracy, "examples": examples}}
+            for seed in (1, 2, 3)
+        ]
+        document = {"schema_version": 2, "method": "m", "seed_results": runs}
+        assert places(document, "SEED011") == where
 
 
 def test_a_copy_is_found_whatever_it_says_it_began_with() -> None:
@@ -161,7 +151,7 @@ def test_seeds_left_out_are_an_error_only_under_a_claim() -> None:
         (claimed, Severity.ERROR),
         (patched(claimed, {}, ["/claims"]), Severity.WARNING),
     ):
-        (found,) = [o for o in outcomes(document, "SEED005") if isinstance(o, Found)]
+        (found,) = [o for o in outcomes(document, "SEED005") if isinstance(o, Failed)]
         assert found.severity == severity
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from cases import full, gppo, outcomes, patched, places, reasons
 
-from audit.rules.rule import Found
+from audit.rules import Failed
 
 CONTROL = "/controls/grpo-control/seed_results/1"
 FIRST = CONTROL + "/training/0"
@@ -37,7 +37,7 @@ def test_a_pair_of_runs_that_starts_apart_is_named_once(
 
 @pytest.mark.parametrize("base", [gppo, full])
 def test_pairs_that_start_alike_are_reported_as_evidence(base: Any) -> None:
-    found = [o for o in outcomes(base(), "START001") if isinstance(o, Found)]
+    found = [o for o in outcomes(base(), "START001") if isinstance(o, Failed)]
     assert [o.pointer for o in found] == [""]
     assert "3 of 3 seeds" in found[0].message
 
@@ -68,7 +68,9 @@ def test_a_change_of_the_reward_may_differ_from_the_start() -> None:
 
 def test_arms_without_a_common_seed_are_not_checked() -> None:
     seeds: dict[str, object] = {f"/seed_results/{i}/seed": 100 + i for i in range(3)}
-    assert reasons(patched(gppo(), seeds), "START001") == {"no two arms with telemetry at one seed"}
+    assert reasons(patched(gppo(), seeds), "START001") == {
+        "no two arms have a training log at one seed"
+    }
 
 
 def test_other_initial_parameters_at_one_seed_are_found() -> None:

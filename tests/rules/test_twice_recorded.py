@@ -19,36 +19,37 @@ from audit.pointer import from_parts
 from audit.results import from_document
 from audit.rules import (
     Case,
-    Found,
-    aggregates,
-    baseline,
-    compute,
-    confounds,
-    evaluation,
-    flags,
-    identity,
-    leakage,
-    outcomes,
-    protocol,
-    provenance,
-    seeds,
+    Failed,
+    Rule,
+    aggregate_rules,
+    base_rules,
+    compute_rules,
+    confound_rules,
+    evaluation_rules,
+    flag_rules,
+    identity_rules,
+    leakage_rules,
+    protocol_rules,
+    provenance_rules,
+    seed_rules,
+    task_rules,
 )
 
 FAMILIES = (
-    aggregates,
-    baseline,
-    compute,
-    confounds,
-    evaluation,
-    flags,
-    identity,
-    leakage,
-    outcomes,
-    protocol,
-    provenance,
-    seeds,
+    aggregate_rules,
+    base_rules,
+    compute_rules,
+    confound_rules,
+    evaluation_rules,
+    flag_rules,
+    identity_rules,
+    leakage_rules,
+    task_rules,
+    protocol_rules,
+    provenance_rules,
+    seed_rules,
 )
-RULES = tuple(rule for family in FAMILIES for rule in family.RULES)
+RULES = tuple(r for family in FAMILIES for r in vars(family).values() if isinstance(r, Rule))
 FREE_TEXT = {"limitations", "claim_policy", "artifact_path"}
 # Stated once, so that nothing in the file can contradict a value of the right form.
 STATED_ONCE = (
@@ -71,7 +72,7 @@ def _spoken(document: dict[str, Any]) -> set[tuple[str, str]]:
         (rule.id, outcome.pointer)
         for rule in RULES
         for outcome in rule.check(case)
-        if isinstance(outcome, Found) and severity(rule, outcome) >= Severity.WARNING
+        if isinstance(outcome, Failed) and severity(rule, outcome) >= Severity.WARNING
     }
 
 

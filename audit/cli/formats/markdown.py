@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from audit.cli.formats import Style
-from audit.cli.formats.groups import Group, comparison, count, grouped
-from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import inert, shortened, visible
 from audit.finding import Severity
+from audit.fleet.files import FileResult, FileResults
+from audit.numerals import counted
 from audit.report import Report
+from audit.safetext import inert, shortened, visible
+from audit.views.finding_view import Group, details, grouped
 
 if TYPE_CHECKING:
     from audit.analysis import Analysis
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 # A comment holds 65,536 characters; bytes are counted, with room for what a workflow adds.
 MOST_BYTES = 60_000
 _ENDING_BYTES = 500
+# Files passed over that are named; the others are counted.
+_NAMED = 10
 
 _ENTITY = {char: f"&#{ord(char)};" for char in "\\`*_{}[]<>!|~&:$"}
 # A zero-width space after them keeps a name from being a mention, a number from being a link.
@@ -36,9 +39,9 @@ def escaped(text: str) -> str:
     return _WWW.sub(lambda match: match[0][:3] + "&#46;", visible(text).translate(_TABLE))
 
 
-def render(outcomes: Outcomes, style: Style) -> str:
+def render(results: FileResults, style: Style) -> str:
     """Return a page below the limits of GitHub's summaries and comments."""
-    return inert("\n".join(within_limit(_lines(outcomes), "audit verify")) + "\n")
+    return inert("\n".join(within_limit(_lines(results), "audit verify")) + "\n")
 
 
 def within_limit(page: Iterable[str], command: str) -> list[str]:
@@ -53,14 +56,14 @@ def within_limit(page: Iterable[str], command: str) -> list[str]:
         else:
             lines.append(line)
     if left:
-        rest = f"{count(left, 'more line')} left out to stay below the limit of a comment"
+        rest = f"{counted(left, 'more line')} left out to stay below the limit of a comment"
         lines += ["", f"{rest}; `{command}` prints them all."]
     return lines
 
 
-def _lines(outcomes: Outcomes) -> Iterator[str]:
-    yield f"## audit: {_summary(outcomes)}"
-    for file in outcomes.files:
+def _lines(results: FileResults) -> Iterator[str]:
+    yield f"## audit: {_summary(results)}"
+    for file in results.files:
         yield ""
         yield f"### {_code(file.name, 200)}"
         yield ""
@@ -68,26 +71,26 @@ def _lines(outcomes: Outcomes) -> Iterator[str]:
             yield f"**not read**: {escaped(shortened(file.error.message, 1000))}"
         if file.report is not None:
             yield from _report(file, file.report)
-    if outcomes.skipped:
+    if results.skipped:
         yield ""
-        yield f"{count(len(outcomes.skipped), 'JSON file')} without schema&#95;version passed over."
+        yield skipped_line(results)
 
 
-def _summary(outcomes: Outcomes) -> str:
-    reports = [file.report for file in outcomes.files if file.report is not None]
+def _summary(results: FileResults) -> str:
+    reports = [file.report for file in results.files if file.report is not None]
     groups = [group for report in reports for group in grouped(report.found)]
-    words = [count(len(outcomes.files), "file")]
+    words = [counted(len(results.files), "file")]
     for severity in (Severity.ERROR, Severity.WARNING):
         number = sum(group.severity is severity and group.first.waiver is None for group in groups)
         if number:
-            words.append(count(number, severity.label))
-    unread = sum(file.error is not None for file in outcomes.files)
+            words.append(counted(number, severity.label))
+    unread = sum(file.error is not None for file in results.files)
     if unread:
         words.append(f"{unread} not read")
     return ", ".join(words if len(words) > 1 else [*words, "nothing refused"])
 
 
-def _report(file: FileOutcome, report: Report) -> Iterator[str]:
+def _report(file: FileResult, report: Report) -> Iterator[str]:
     summary = escaped(shortened(file.summary, 300))
     yield ", ".join(filter(None, (summary, f"sha256 <code>{report.sha256[:12]}</code>")))
     if report.analysis is not None:
@@ -99,14 +102,13 @@ def _report(file: FileOutcome, report: Report) -> Iterator[str]:
         yield "| --- | --- | --- | --- |"
         yield from (_row(group) for group in groups)
     yield ""
-    held = f"{count(report.held, 'relation')} hold{'s' if report.held == 1 else ''}"
-    yield f"{held}, {len(report.not_checked)} not checked."
+    yield f"{counted(report.passed, 'check')} passed, {len(report.not_checked)} not checked."
 
 
 def _verdicts(analysis: Analysis) -> Iterator[str]:
-    from audit.cli.verdicts import verdict_lines
+    from audit.cli.formats.blocks import verdict_lines
 
-    text = "\n".join(visible(line) for line in verdict_lines(analysis, 100)).strip("\n")
+    text = "\n".join(visible(line) for line in verdict_lines(analysis, 80)).strip("\n")
     if not text:
         return
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -119,13 +121,13 @@ def _row(group: Group) -> str:
     label = finding.severity.label
     if finding.waiver:
         label = f"waived ({label}) until {finding.waiver.expires}"
-    place = _code(finding.pointer, 200) if finding.pointer else "whole file"
-    if group.places > 1:
-        place += f" (+{group.places - 1} more)"
+    places = group.shown_places()
+    place = ", ".join(_code(pointer, 200) if pointer else "whole file" for pointer in places)
+    if group.places > len(places):
+        place += f" (+{group.places - len(places)} more)"
     what = escaped(shortened(finding.message, 500))
-    details = comparison(finding)
-    if details:
-        what += f"<br>{escaped(details)}"
+    if details(finding):
+        what += f"<br>{escaped(details(finding))}"
     if finding.waiver:
         what += f"<br>{escaped(shortened(finding.waiver.reason, 300))}"
     elif finding.fix:
@@ -135,3 +137,12 @@ def _row(group: Group) -> str:
 
 def _code(text: str, most: int) -> str:
     return f"<code>{escaped(shortened(text, most))}</code>"
+
+
+def skipped_line(results: FileResults) -> str:
+    """Return which files of folders were passed over, the first ones by name."""
+    names = ", ".join(_code(name, 200) for name in results.skipped[:_NAMED])
+    more = len(results.skipped) - _NAMED
+    number = counted(len(results.skipped), "JSON file")
+    beyond = f" (+{more} more)" if more > 0 else ""
+    return f"Passed over: {number} without schema&#95;version: {names}{beyond}."

@@ -9,18 +9,18 @@ from urllib.parse import quote
 
 from audit import __version__
 from audit.cli.formats import Style
-from audit.cli.formats.groups import comparison
 from audit.cli.formats.json_text import json_text
-from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import shortened, visible
 from audit.finding import Finding, Severity
+from audit.fleet.files import FileResult, FileResults
 from audit.rules import CATALOGUE, Rule
+from audit.safetext import shortened, visible
+from audit.views.finding_view import details
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
 
 
-def render(outcomes: Outcomes, style: Style) -> str:
+def render(results: FileResults, style: Style) -> str:
     """Return one SARIF log with one run; the style changes nothing."""
     driver = {
         "name": "audit",
@@ -30,11 +30,11 @@ def render(outcomes: Outcomes, style: Style) -> str:
     order = {rule.id: place for place, rule in enumerate(CATALOGUE)}
     run = {
         "tool": {"driver": driver},
-        "invocations": [_invocation(outcomes)],
-        "artifacts": [_artifact(file) for file in outcomes.files],
+        "invocations": [_invocation(results)],
+        "artifacts": [_artifact(file) for file in results.files],
         "results": [
             _result(finding, index, file.name, order)
-            for index, file in enumerate(outcomes.files)
+            for index, file in enumerate(results.files)
             if file.report is not None
             for finding in file.report.findings
         ],
@@ -57,23 +57,23 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _invocation(outcomes: Outcomes) -> dict[str, Any]:
+def _invocation(results: FileResults) -> dict[str, Any]:
     return {
-        "executionSuccessful": outcomes.exit_status < 2,
-        "exitCode": outcomes.exit_status,
+        "executionSuccessful": results.exit_status < 2,
+        "exitCode": results.exit_status,
         "toolExecutionNotifications": [
             {
                 "level": "error",
                 "message": {"text": visible(str(file.error))},
                 "locations": [{"physicalLocation": _artifact_location(file.name, index)}],
             }
-            for index, file in enumerate(outcomes.files)
+            for index, file in enumerate(results.files)
             if file.error is not None
         ],
     }
 
 
-def _artifact(file: FileOutcome) -> dict[str, Any]:
+def _artifact(file: FileResult) -> dict[str, Any]:
     artifact: dict[str, Any] = {"location": {"uri": _uri(file.name)}}
     if file.report is not None and file.report.sha256:
         artifact["hashes"] = {"sha-256": file.report.sha256}
@@ -112,8 +112,8 @@ def _result(finding: Finding, index: int, name: str, order: dict[str, int]) -> d
 
 def _message(finding: Finding) -> str:
     message = shortened(finding.message, 2000)
-    details = comparison(finding)
-    return f"{message} ({details})" if details else message
+    beside = details(finding)
+    return f"{message} ({beside})" if beside else message
 
 
 def _fingerprint(finding: Finding) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from audit.cli.formats import Style
-from audit.cli.formats.groups import Group, comparison, count, grouped
-from audit.cli.outcomes import FileOutcome, Outcomes
-from audit.cli.safe import inert, shortened, visible
 from audit.finding import Finding, Severity
+from audit.fleet.files import FileResult, FileResults
+from audit.numerals import counted
 from audit.report import BUG, Report
+from audit.safetext import inert, shortened, visible
+from audit.views.finding_view import PLACES, Group, details, grouped
 
 if TYPE_CHECKING:
     from audit.analysis import Analysis
@@ -22,14 +23,14 @@ _SGR = {"error": "31;1", "warning": "33", "info": "36", "waived": "2", "dim": "2
 _INDENT = 11
 
 
-def render(outcomes: Outcomes, style: Style) -> str:
+def render(results: FileResults, style: Style) -> str:
     """Return one block a file, then what holds for all of them."""
     blocks = [
         "\n".join(_file(file, style))
-        for file in outcomes.files
+        for file in results.files
         if (file.report is not None or style.errors) and (file.exit_status or not style.quiet)
     ]
-    ending = "\n".join(_ending(outcomes, style))
+    ending = "\n".join(_ending(results, style))
     if ending:
         blocks.append(ending)
     return inert("\n\n".join(blocks) + "\n") if blocks else ""
@@ -39,12 +40,14 @@ def _paint(text: str, name: str, style: Style) -> str:
     return f"\x1b[{_SGR[name]}m{text}\x1b[0m" if style.colour else text
 
 
-def _file(file: FileOutcome, style: Style) -> Iterator[str]:
+def _file(file: FileResult, style: Style) -> Iterator[str]:
     if file.report is None:
         yield visible(str(file.error))
         return
     report = file.report
     yield from _header(file, report, style)
+    if file.decision is not None:
+        yield from ("", f"  {visible(file.decision.line)}")
     if report.analysis is not None:
         yield from _verdicts(report.analysis, style)
     groups = grouped(report.findings if style.verbose else report.found)
@@ -59,7 +62,7 @@ def _file(file: FileOutcome, style: Style) -> Iterator[str]:
     yield "  " + _last_line(report, hidden, bool(groups), style)
 
 
-def _header(file: FileOutcome, report: Report, style: Style) -> Iterator[str]:
+def _header(file: FileResult, report: Report, style: Style) -> Iterator[str]:
     name = shortened(file.name, style.width)
     line = f"{name}   {shortened(file.summary, 160)}".rstrip()
     painted = line.replace(name, _paint(name, "bold", style), 1)
@@ -73,7 +76,7 @@ def _header(file: FileOutcome, report: Report, style: Style) -> Iterator[str]:
 
 
 def _verdicts(analysis: Analysis, style: Style) -> Iterator[str]:
-    from audit.cli.verdicts import verdict_lines
+    from audit.cli.formats.blocks import verdict_lines
 
     lines = verdict_lines(analysis, style.width - 2)
     if lines:
@@ -102,13 +105,13 @@ def _group(group: Group, style: Style) -> Iterator[str]:
     finding = group.first
     label = "waived" if finding.waiver else finding.severity.label
     rule = f"{finding.rule} {finding.slug}"
-    more = f"  (+{group.places - 1} more)" if group.places > 1 else ""
     place = shortened(finding.pointer, 120) or "(whole file)"
-    yield f"  {_paint(label.ljust(7), label, style)}  {rule:<35} {place}{more}".rstrip()
+    yield f"  {_paint(label.ljust(7), label, style)}  {rule:<35} {place}".rstrip()
     yield from _wrapped(shortened(finding.message, 600), style)
-    details = comparison(finding)
-    if details:
-        yield from _wrapped(details, style)
+    if details(finding):
+        yield from _wrapped(details(finding), style)
+    if group.places > 1 and not style.verbose:
+        yield from _wrapped(_further(group), style)
     if finding.waiver:
         waiver = finding.waiver
         yield from _wrapped(f"waived until {waiver.expires}: {visible(waiver.reason)}", style)
@@ -119,6 +122,13 @@ def _group(group: Group, style: Style) -> Iterator[str]:
     if style.verbose:
         for other in group.findings:
             yield from _place(other, other is finding, style)
+
+
+def _further(group: Group) -> str:
+    """Name the places after the first: ``also at /b, /c (+5 more)``."""
+    others = [shortened(pointer, 120) or "whole file" for pointer in group.shown_places()[1:]]
+    more = group.places - PLACES
+    return f"also at {', '.join(others)}" + (f" (+{more} more)" if more > 0 else "")
 
 
 def _place(finding: Finding, is_first: bool, style: Style) -> Iterator[str]:
@@ -135,8 +145,8 @@ def _place(finding: Finding, is_first: bool, style: Style) -> Iterator[str]:
 
 def _sentence(finding: Finding) -> str:
     message = shortened(finding.message, 600)
-    details = comparison(finding)
-    return f"{message} ({details})" if details else message
+    beside = details(finding)
+    return f"{message} ({beside})" if beside else message
 
 
 def _wrapped(text: str, style: Style, ending: str = "") -> Iterator[str]:
@@ -164,27 +174,36 @@ def _last_line(report: Report, hidden: list[Group], found: bool, style: Style) -
         number = sum(group.severity is severity for group in hidden)
         if number:
             noun = severity.label if severity is Severity.INFO else more + severity.label
-            counts.append(count(number, noun))
+            counts.append(counted(number, noun))
     parts = [", ".join(counts)] if counts else ([] if found else ["nothing found"])
-    parts.append(f"{count(report.held, 'relation')} hold{'s' if report.held == 1 else ''}")
+    parts.append(f"{counted(report.passed, 'check')} passed")
     if report.not_checked:
         hint = "" if style.verbose else " (-v lists them)"
         parts.append(f"{len(report.not_checked)} not checked{hint}")
     return "   ".join(parts)
 
 
-def _ending(outcomes: Outcomes, style: Style) -> Iterator[str]:
-    if len(outcomes.files) > 1:
-        statuses = [file.exit_status for file in outcomes.files]
+def _ending(results: FileResults, style: Style) -> Iterator[str]:
+    if len(results.files) > 1:
+        statuses = [file.exit_status for file in results.files]
         words = ("clean", "refused or wrong", "could not be read", "met a bug in audit")
         parts = [f"{statuses.count(n)} {w}" for n, w in enumerate(words) if n in statuses]
         yield f"{len(statuses)} files: {', '.join(parts)}"
-    if outcomes.skipped and not style.quiet:
-        number = count(len(outcomes.skipped), "JSON file")
-        yield _paint(f"{number} without schema_version passed over", "dim", style)
-        if style.verbose:
-            yield from (f"  {shortened(name, 200)}" for name in outcomes.skipped)
-    sources = {file.report.policy.source for file in outcomes.files if file.report is not None}
+    if results.skipped and not style.quiet:
+        yield from (_paint(line, "dim", style) for line in skipped_lines(results, style))
+    sources = {file.report.policy.source for file in results.files if file.report is not None}
     for source in sorted(sources - {"built-in defaults"}):
         if not style.quiet:
             yield _paint(f"policy: {visible(source)}", "dim", style)
+
+
+def skipped_lines(results: FileResults, style: Style) -> Iterator[str]:
+    """Yield which files of folders were passed over, and why: the first ones, or all with -v."""
+    names = results.skipped
+    if not names:
+        return
+    most = len(names) if style.verbose else SHOWN
+    more = f" (+{len(names) - most} more, -v lists them)" if len(names) > most else ""
+    listed = ", ".join(shortened(name, 200) for name in names[:most])
+    number = counted(len(names), "JSON file")
+    yield f"passed over: {number} without schema_version: {listed}{more}"

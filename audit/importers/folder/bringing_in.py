@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,15 +11,16 @@ from typing import Any
 
 from audit.errors import ImportRefused, InputError, UsageError
 from audit.importers.folder.arm_names import CONTROLS, ArmNames, find_arms
-from audit.importers.folder.claiming_files import Claimed, claim
+from audit.importers.folder.claiming_files import Claimed, claim, refuse_what_is_no_text
 from audit.importers.folder.composing import Study, compose
+from audit.importers.folder.declaring import declared, declared_roles
 from audit.importers.folder.found_table import as_text, rows_of
 from audit.importers.folder.joining import Joined, join
-from audit.importers.folder.place_names import telling
 from audit.importers.folder.run_seeds import Seeds, find_seeds
 from audit.importers.folder.said import Said
 from audit.importers.folder.settling import Settled, settle
 from audit.importers.folder.walking import Walked, walk
+from audit.importers.place_names import telling
 from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Reading
@@ -90,13 +92,17 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
     runs = _kept(runs, said)
     _refuse_no_evaluation(runs, pieces)
     _refuse_copies(runs)
-    seeds = find_seeds(runs, said.seed_from)
-    arms = find_arms(runs, seeds.values, said.arm_from, _fallback(paths, pieces))
+    _refuse_other_questions(runs)
+    recorded = declared(runs)
+    if recorded is not None:
+        seeds, arms = recorded
+    else:
+        seeds = find_seeds(runs, said.seed_from)
+        arms = find_arms(runs, seeds.values, said.arm_from, _fallback(paths, pieces))
     _said_arms(runs, arms, said)
-    notes |= dict.fromkeys(note for piece in pieces for note in piece.notes)
-    notes |= dict.fromkeys(
-        note for files in claimed.files.values() for f in files for note in f.notes
-    )
+    said_by_readers = [note for piece in pieces for note in piece.notes]
+    said_by_readers += [n for files in claimed.files.values() for f in files for n in f.notes]
+    notes |= dict.fromkeys(_below(note, paths) for note in said_by_readers)
     settled = [
         Settled(run, arm, seed, source)
         for run, arm, seed, source in zip(
@@ -109,8 +115,13 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
     settled, asked = _one_a_seed(settled, notes)
     questions += asked
     long = dict(zip(arms.names, arms.long, strict=True))
-    study, more = _study(settled, arms, long, said, notes)
-    readers = {found: name for name, files in claimed.files.items() for found in files}
+    try:
+        study, more = _study(settled, arms, long, said, notes)
+    except UsageError:
+        if not questions:  # an open question may be why an arm is not there
+            raise
+        study, more = None, []
+    readers = {found: piece.reader for piece in reversed(pieces) for found in piece.files}
     used = [name for name in claimed.files if any(p.reader == name for p in pieces)]
     brought = Brought(_heading(walked, settled, used))
     brought.questions = [*questions, *more]
@@ -120,10 +131,20 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
         brought.rows = rows_of(settled)
     brought.lines = _lines(seeds, arms, settled, study, walked, claimed, used)
     _say_evidence(settled, notes)
+    notes = {_below(note, paths): None for note in notes}
     if study is not None and not brought.questions:
         brought.document = compose(study, walked, readers, said, notes)
     brought.notes = tuple(notes)
     return brought
+
+
+def _below(sentence: str, paths: Sequence[str]) -> str:
+    """Return a sentence with places told below the given folders, as a results file names them."""
+    for path in sorted(paths, key=len, reverse=True):
+        folder = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120
+        if folder:
+            sentence = sentence.replace(f"{folder.rstrip('/')}/", "")
+    return sentence
 
 
 def _pieces(walked: Walked, claimed: Claimed, said: Said) -> list[Piece]:
@@ -142,6 +163,8 @@ def _pieces(walked: Walked, claimed: Claimed, said: Said) -> list[Piece]:
         if judged and not said.roles and not any(s.startswith(name) for s in said.readers):
             claimed.unread += files
         else:
+            for found in files:
+                refuse_what_is_no_text(found)
             pieces += reader.read(files, reading)
     return pieces
 
@@ -164,7 +187,8 @@ def _refuse_nothing(walked: Walked, claimed: Claimed, pieces: Sequence[Piece]) -
 def _is_run(run: Joined) -> bool:
     """Whether pieces are a run, and not settings alone that no run was found for."""
     return any(
-        piece.evaluations or piece.log or piece.trained or piece.status for piece in run.pieces
+        piece.evaluations or piece.log or piece.trained or piece.status or piece.reported
+        for piece in run.pieces
     )
 
 
@@ -181,6 +205,8 @@ def _kept(runs: list[Joined], said: Said) -> list[Joined]:
 def _refuse_no_evaluation(runs: Sequence[Joined], pieces: Sequence[Piece]) -> None:
     if any(e.counts or e.error for run in runs for e, _ in run.evaluations):
         return
+    if not runs:
+        raise InputError("no run and no evaluation among the files")
     seeds = find_seeds(runs, None)
     read = ", ".join(
         run.label + ("" if seed is None else f" (seed {seed})")
@@ -199,9 +225,10 @@ def _refuse_copies(runs: Sequence[Joined]) -> None:
     """Refuse two runs whose evaluation or training log is the same bytes."""
     seen: dict[str, tuple[Joined, Found]] = {}
     for run in runs:
-        sources = {e.source for e, _ in run.evaluations if e.source is not None and e.step != 0}
-        sources |= {p.files[0] for p in run.pieces if p.log and len(p.files) == 1}
-        for found in sorted(sources, key=lambda f: f.relative):
+        # A printed score or a log of few lines may be the same by chance.
+        sources = {e.source for e, _ in run.evaluations if e.tally is not None and e.step != 0}
+        sources |= {p.files[0] for p in run.pieces if len(p.log) > 2 and len(p.files) == 1}
+        for found in sorted((f for f in sources if f), key=lambda f: f.relative):
             if not found.size:
                 continue
             other, where = seen.setdefault(found.sha256, (run, found))
@@ -210,6 +237,21 @@ def _refuse_copies(runs: Sequence[Joined]) -> None:
                     f"the same bytes as {where.name}: one run copied is no second run",
                     path=found.name,
                 )
+
+
+def _refuse_other_questions(runs: Sequence[Joined]) -> None:
+    """Refuse runs in which one task's name stands for different questions."""
+    seen: dict[tuple[str, str | int], tuple[str, str]] = {}
+    for run in runs:
+        for e, _ in run.evaluations:
+            for task, asked in (e.tally.questions if e.tally is not None else {}).items():
+                key = (str(e.benchmark), task)
+                other, where = seen.setdefault(key, (asked, run.label))
+                if other != asked:
+                    raise ImportRefused(
+                        f"task {task} of {e.benchmark} is another question in {run.label} than in "
+                        f"{where}; they cannot be paired"
+                    )
 
 
 def _fallback(paths: Sequence[str], pieces: Sequence[Piece]) -> str:
@@ -321,9 +363,11 @@ def _study(
     for run in trained:
         grouped.setdefault(run.arm, []).append(run)
     known = {**{v: k for k, v in long.items()}, **{name: name for name in grouped}, **renamed}
-    controls, method, question = _roles(list(grouped), known, said)
+    roles = declared_roles([run.run for run in trained], list(grouped), said)
+    controls, method, question = (*roles, None) if roles else _roles(list(grouped), known, said)
     if question:
         return None, [question]
+    grouped.setdefault(method, [])  # a study may be recorded from its control on
     ordered = {
         name: sorted(grouped[name], key=lambda r: (r.seed is None, r.seed or 0, r.run.label))
         for name in (method, *(name for name in grouped if name != method))
@@ -404,7 +448,7 @@ def _one_start(runs: Sequence[Settled], notes: dict[str, None]) -> bool:
 
 
 def _say_evidence(runs: Sequence[Settled], notes: dict[str, None]) -> None:
-    if len(runs) > 1 and not any(run.run.trained for run in runs):
+    if len(runs) > 1 and not any(run.run.by_trainer for run in runs):
         notes.setdefault(
             "no training log: that these are training runs rests on the names of folders, files "
             "or runs; --seed-from path says that each seed is a training of its own"

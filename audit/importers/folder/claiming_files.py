@@ -54,8 +54,9 @@ def claim(walked: Walked, said: Sequence[str] = ()) -> Claimed:
             claimed.unread.append(found)
             continue
         fitting = [reader for reader in readers if reader.named.search(found.relative)]
-        if named is not None or fitting:
-            _refuse_what_is_no_file(found, fitting)
+        particular = [reader for reader in fitting if not reader.general]
+        if any(reader.text for reader in particular):
+            refuse_what_is_no_text(found)
         winner = named or _surest(found, fitting, claimed)
         if winner is None:
             claimed.unread.append(found)
@@ -82,12 +83,18 @@ def _fits(found: Found, pattern: str) -> bool:
     return any(fnmatch(text, pattern) for text in (found.relative, found.name, found.base))
 
 
-def _refuse_what_is_no_file(found: Found, fitting: Sequence[Reader]) -> None:
+def refuse_what_is_no_text(found: Found) -> None:
+    """Refuse a pointer and a pickle under the name of a text or table.
+
+    Raises
+    ------
+    InputError, ImportRefused
+    """
     if found.size == 0:
         return
     if found.is_pointer:
         raise InputError(POINTER, path=found.name)
-    if found.is_pickle and any(reader.text for reader in fitting):
+    if found.is_pickle:
         raise ImportRefused(
             "a pickle, which runs code when it is opened, so it is not; "
             "write the samples as JSON Lines",

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from audit.importers.folder.place_names import of_model, says_nothing, shared_tail, telling
-from audit.importers.readers.piece import Evaluated, Piece
+from audit.importers.place_names import of_model, says_nothing, shared_tail, telling
+from audit.importers.readers.piece import Declared, Evaluated, Piece
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +36,11 @@ class Joined:
         return next((piece.group for piece in self.pieces if piece.group), None)
 
     @property
+    def declared(self) -> Declared | None:
+        """What the record of the run says itself."""
+        return next((piece.declared for piece in self.pieces if piece.declared), None)
+
+    @property
     def names(self) -> list[str]:
         """Every text that may hold arm and seed, the surest first."""
         texts = [self.root, *(piece.name for piece in self.pieces), self.run_id]
@@ -58,6 +63,13 @@ class Joined:
     def trained(self) -> bool:
         """Whether anything shows that a training took place."""
         return any(piece.trained or piece.log for piece in self.pieces)
+
+    @property
+    def by_trainer(self) -> bool:
+        """Whether a trainer's own files are among the pieces: its log, or its settings."""
+        return self.trained or any(
+            piece.seeds or (piece.anchor and piece.config) for piece in self.pieces
+        )
 
     def first(self, attribute: str) -> Any:
         """Return the first value of a piece's attribute that is there."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from audit.importers.folder.joining import Joined
+from audit.importers.path_seeds import seed_of
 from audit.importers.readers.settings import whole_number
-from audit.importers.study import seed_of
 
 _KEYS = frozenset(
     ["seed", "random_seed", "rng_seed", "train_seed", "training_seed", "manual_seed", "global_seed"]
@@ -116,6 +116,8 @@ def find_seeds(runs: Sequence[Joined], seed_from: str | None) -> Seeds:
     ]
     if clash:
         seeds.questions.append(_clash_line(runs, clash, from_config, from_path, config_said))
+        if len({value for value in from_config if value is not None}) == 1:
+            seeds.values = from_path  # so that arms are named without them
     elif any(path is not None for path in from_path):
         seeds.said += "; names agree"
     return seeds

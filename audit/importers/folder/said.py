@@ -71,18 +71,31 @@ class Said:
             higher_is_better=False if self.lower_is_better else None,
             columns=self.roles,
             where=self.where,
+            seed_is=self.seed_is,
+            missing=self.missing,
         )
 
-    def recorded(self) -> dict[str, Any]:
-        """Return the answers that were given, for the results file."""
-        given: dict[str, Any] = {}
+    def recorded(self) -> dict[str, list[str]]:
+        """Return the answers that were given, by option and as they were typed."""
+        given: dict[str, list[str]] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
             if value in (None, (), {}, False):
                 continue
-            if isinstance(value, Mapping):
-                value = dict(value)
-            elif isinstance(value, tuple):
-                value = [list(part) if isinstance(part, tuple) else part for part in value]
-            given[entry.name] = value
+            option = f"--{_OPTIONS.get(entry.name, entry.name.replace('_', '-'))}"
+            given[option] = _typed(entry.name, value)
         return given
+
+
+# Options that are called otherwise than their fields.
+_OPTIONS = {"roles": "map", "readers": "from"}
+
+
+def _typed(name: str, value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [f"{key}={text}" for key, text in value.items()]
+    if name == "arm":
+        return [f"{arm}={pattern}" for arm, pattern in value]
+    if name == "scale":
+        return [f"{value[0]:g}-{value[1]:g}"]
+    return [str(part) for part in value] if isinstance(value, tuple) else [str(value)]

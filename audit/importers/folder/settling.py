@@ -58,7 +58,7 @@ def settle(runs: Sequence[Settled], said: Said, notes: dict[str, None]) -> list[
         _own_status(run, by_run[id(run)])
     questions = _judge(runs, by_run, said, notes)
     for run in runs:
-        if run.status == "finished" and not run.judged:
+        if run.status == "finished" and not run.judged and not run.run.first("reported"):
             run.status, run.failure = _without_evaluation(run, by_run[id(run)])
     unused = [r for r in runs if r.status != "finished" and r.judged]
     for run in unused:
@@ -179,12 +179,17 @@ def _of_metric(evaluations: list[Evaluated], said: Said) -> list[Evaluated]:
 def _own_status(run: Settled, evaluations: Sequence[Evaluated]) -> None:
     """Set the ending that the run's own files tell, whatever the other runs have."""
     said, failure = run.run.first("status"), run.run.first("failure")
+    steps = [e.step for e in evaluations if e.step is not None and e.score is not None]
     if said is not None:
         run.status, run.failure = said, failure
+        # A process may end in order although its loss did not.
+        step = _diverged(run.run) if said == "finished" else None
+        undated = any(e.step is None and e.score is not None for e in evaluations)
+        if step is not None and not undated and max(steps, default=0) < step:
+            run.status, run.failure = "diverged", f"loss not finite from step {step}"
         return
     planned, last = run.run.first("planned_steps"), _last_step(run.run)
     errors = [e.error for e in evaluations if e.error]
-    steps = [e.step for e in evaluations if e.step is not None and e.score is not None]
     if errors and not any(e.score is not None for e in evaluations):
         run.status, run.failure = "failed", f"no evaluation: {errors[0]}"
     elif planned and last is not None and last < planned and max(steps, default=0) < planned:
@@ -257,8 +262,8 @@ def _common_step(
 ) -> tuple[int | None, str | None]:
     numbers = [{step for step in found if step is not None} for found in having]
     dated = [found for found in numbers if found]
-    if not dated:
-        return None, None
+    if not dated or (said.step is None and all(None in found for found in having)):
+        return None, None  # the final model of every run
     if said.step is not None:
         return said.step, None
     common = set.intersection(*dated)

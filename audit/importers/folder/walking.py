@@ -8,7 +8,6 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from pathlib import Path
 
 from audit.errors import InputError
 from audit.importers.readers.found import Found
@@ -78,7 +77,7 @@ def walk(paths: Sequence[str], exclude: Iterable[str] = ()) -> Walked:
             left = _below(walked, given.rstrip("/") or "/", place, patterns, left, seen)
         else:
             name = place or os.path.basename(given)  # noqa: PTH119
-            _add(walked, Path(given), name, given, patterns, seen)
+            _add(walked, given, name, os.path.getsize(given), patterns, seen)  # noqa: PTH202
     walked.files.sort(key=lambda found: found.relative)
     return walked
 
@@ -128,15 +127,15 @@ def _below(
                     continue
                 waiting.append((entry.path, below, depth + 1))
             elif entry.is_file():
-                _add(walked, Path(entry.path), below, entry.path, exclude, seen)
+                _add(walked, entry.path, below, entry.stat().st_size, exclude, seen)
     return left
 
 
 def _add(
     walked: Walked,
-    path: Path,
-    relative: str,
     name: str,
+    relative: str,
+    size: int,
     exclude: Sequence[str],
     seen: set[str],
 ) -> None:
@@ -152,7 +151,7 @@ def _add(
     elif _WEIGHTS.search(base):
         walked.weights[folder] += 1
     else:
-        walked.files.append(Found(path, relative, name, path.stat().st_size))
+        walked.files.append(Found(name, relative, name, size))
 
 
 def _in_folder(folder: str, pattern: str) -> bool:

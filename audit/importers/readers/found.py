@@ -25,7 +25,7 @@ class Found:
 
     Parameters
     ----------
-    path : Path
+    place : str
         Where it is opened.
     relative : str
         Its place below the folder that was given, parts joined by ``/``. Runs, arms and seeds are
@@ -36,13 +36,18 @@ class Found:
         In bytes.
     """
 
-    def __init__(self, path: Path, relative: str, name: str, size: int) -> None:
-        self.path, self.relative, self.name, self.size = path, relative, name, size
+    def __init__(self, place: str | Path, relative: str, name: str, size: int) -> None:
+        self.place, self.relative, self.name, self.size = str(place), relative, name, size
         self._sha256: str | None = None
         self.notes: list[str] = []
 
     def __repr__(self) -> str:
         return f"Found({self.relative!r})"
+
+    @property
+    def path(self) -> Path:
+        """Where it is opened."""
+        return Path(self.place)
 
     @property
     def folder(self) -> str:
@@ -63,8 +68,8 @@ class Found:
     def head(self) -> bytes:
         """The first 64 KiB."""
         try:
-            with self.path.open("rb") as file:
-                return file.read(HEAD_BYTES)
+            with open(self.place, "rb", buffering=0) as file:  # noqa: PTH123 - one call of many
+                return file.read(HEAD_BYTES) or b""
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", path=self.name) from None
 

@@ -73,9 +73,7 @@ def _piece(folder: str, drawn: Sequence[Found], reading: Reading) -> Piece:
     piece.notes.append(
         "files rs0, rs1, ... are answers of one run; its tasks are told by their line"
     )
-    piece.evaluations = [
-        Evaluated(benchmark, ACCURACY, tally=tally, source=drawn[0])
-    ]
+    piece.evaluations = [Evaluated(benchmark, ACCURACY, tally=tally, source=drawn[0])]
     return piece
 
 

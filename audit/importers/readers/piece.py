@@ -76,6 +76,27 @@ class SeedSaid:
     file: str
 
 
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the record of a run itself says, so that nothing is told from names or settings.
+
+    Attributes
+    ----------
+    arm : str
+    seed : int
+        The training seed.
+    method : str
+        The top arm of the study.
+    controls : tuple of str
+        The arms it is compared with.
+    """
+
+    arm: str
+    seed: int
+    method: str
+    controls: tuple[str, ...] = ()
+
+
 @dataclass(slots=True)
 class Piece:
     """Part of a run, or the whole of it, as one reader knows it.
@@ -98,9 +119,14 @@ class Piece:
         Paths the files name as the run's own: log and checkpoint folders, the evaluated model.
     config : dict
         Flat, with dots between the parts of a key.
+    declared : Declared or None
+        Arm, seed and study, where the trainer's own record says them.
     seeds : list of SeedSaid
         From the framework's own key of the training seed alone. The frame itself finds keys
         called ``seed`` and the like in ``config``, and seeds in paths and names.
+    identified : str or None
+        What the seed of the settings is worth, where it is less than the trainer's own file:
+        ``user`` or ``none``.
     status : str or None
         ``finished``, ``failed``, ``diverged`` or ``running``, where the source says it.
     failure : str or None
@@ -119,6 +145,8 @@ class Piece:
         The model the training began with (a public name).
     packages : dict
         Versions of the software, by name.
+    commit : str or None
+        Commit of the code that the run was made with.
     extra : dict
         Further members of a run's block, such as ``telemetry`` and ``training``.
     asked : int or None
@@ -144,7 +172,9 @@ class Piece:
     group: str | None = None
     links: tuple[str, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
+    declared: Declared | None = None
     seeds: list[SeedSaid] = field(default_factory=list)
+    identified: str | None = None
     status: str | None = None
     failure: str | None = None
     trained: bool = False
@@ -155,6 +185,7 @@ class Piece:
     started: str | None = None
     model: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
+    commit: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     asked: int | None = None
     condition: dict[str, Any] = field(default_factory=dict)

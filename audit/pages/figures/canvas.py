@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from audit.pages.plain import harmless
+from audit.safetext import harmless
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

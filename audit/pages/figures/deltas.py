@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from audit.pages import numbers
-from audit.pages.figures import canvas
+from audit import numerals
+from audit.pages.figures import canvas, forest
 from audit.pages.figures.figure import Drawing
+from audit.pages.figures.forest import ForestLine
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,16 +17,7 @@ if TYPE_CHECKING:
     from audit.pages.variables import Variables
 
 MOST_ROWS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    label: str
-    value: float
-    low: float | None
-    high: float | None
-    one_seed: bool
-    is_round: bool
+_OWN = "D"
 
 
 def draw(variables: Variables) -> Drawing | str:
@@ -35,42 +26,42 @@ def draw(variables: Variables) -> Drawing | str:
     if not rows:
         return "no delta was measured"
     rows = rows[:MOST_ROWS]
-    figure, (axes,) = canvas.panels(1.45 + 0.34 * len(rows))
+    figure, (axes,) = canvas.panels(1.45 + forest.ROW_INCHES * len(rows))
     band = _band(axes, variables)
-    axes.axvline(0, color=canvas.INK, linewidth=1)
-    for place, row in enumerate(rows):
-        _draw_row(axes, row, place)
-    axes.set_yticks(range(len(rows)), [row.label for row in rows])
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.margins(x=0.06)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x")
+    forest.draw_lines(axes, rows)
     axes.set_xlabel(
         f"difference in {canvas.short(variables.metric, 60)}, above 0 the first is higher"
     )
     _legend(figure, axes, rows)
-    shown = "; ".join(
-        " ".join([*row.label.split(), numbers.estimate(row.value, row.low, row.high)])
-        for row in rows
-    )
+    shown = "; ".join(" ".join([*row.label.split(), row.text]) for row in rows)
     return Drawing(figure, f"Deltas with their intervals. {shown}.{band}")
 
 
-def _rows(variables: Variables) -> list[_Row]:
+def _rows(variables: Variables) -> list[ForestLine]:
     rounds = [
-        _Row(_name(r.id, r.replicates), r.value, r.low, r.high, min(r.seeds, default=0) == 1, True)
+        ForestLine(
+            label=_name(r.id, r.replicates),
+            value=r.value,
+            low=r.low,
+            high=r.high,
+            text=numerals.estimate(r.value, r.low, r.high),
+            colour=canvas.BLUE,
+            hollow=min(r.seeds, default=0) == 1,
+        )
         for r in variables.rounds
         if r.value is not None
     ]
-    benchmarks = {d.benchmark for d in variables.deltas}
+    several = len({d.benchmark for d in variables.deltas}) > 1
     own = [
-        _Row(
-            _pair(d, several=len(benchmarks) > 1),
-            d.value,
-            d.low,
-            d.high,
-            min(d.seeds) == 1,
-            False,
+        ForestLine(
+            label=_pair(d, several=several),
+            value=d.value,
+            low=d.low,
+            high=d.high,
+            text=numerals.estimate(d.value, d.low, d.high),
+            colour=canvas.VERMILION,
+            marker=_OWN,
+            hollow=min(d.seeds) == 1,
         )
         for d in variables.deltas
         if d.value is not None and not d.against_base and d.metric == variables.deltas[0].metric
@@ -87,30 +78,6 @@ def _name(name: str, replicates: str | None) -> str:
     return canvas.short(f"Round {name}" + (f", repeats {replicates}" if replicates else ""))
 
 
-def _draw_row(axes: Axes, row: _Row, place: int) -> None:
-    colour = canvas.BLUE if row.is_round else canvas.VERMILION
-    if row.low is not None and row.high is not None:
-        axes.plot([row.low, row.high], [place, place], color=colour, solid_capstyle="butt")
-        axes.plot([row.low, row.high], [place, place], "|", color=colour, markersize=9)
-    axes.plot(
-        row.value,
-        place,
-        "o" if row.is_round else "D",
-        color=colour,
-        markersize=7,
-        markerfacecolor=canvas.PAPER if row.one_seed else colour,
-        markeredgewidth=1.6,
-    )
-    axes.text(
-        1.01,
-        place,
-        numbers.estimate(row.value, row.low, row.high),
-        transform=axes.get_yaxis_transform(),
-        va="center",
-        fontsize=8.5,
-    )
-
-
 def _band(axes: Axes, variables: Variables) -> str:
     """Shade what evaluating alone makes of no difference; return the words for it."""
     noise = variables.noise
@@ -120,21 +87,21 @@ def _band(axes: Axes, variables: Variables) -> str:
     axes.axvspan(-widest, widest, color=canvas.FAINT, alpha=0.22, linewidth=0)
     if noise.printed is not None and noise.printed < widest:
         axes.axvspan(-noise.printed, noise.printed, color=canvas.FAINT, alpha=0.3, linewidth=0)
-    return f" Noise floor of one evaluation against another: {numbers.fraction(widest, 3)}."
+    return f" Noise floor of one evaluation against another: {numerals.fraction(widest, 3)}."
 
 
-def _legend(figure: Figure, axes: Axes, rows: list[_Row]) -> None:
+def _legend(figure: Figure, axes: Axes, rows: list[ForestLine]) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles: list[Any] = []
-    for is_round, colour, marker, words in (
-        (True, canvas.BLUE, "o", "round, as printed"),
-        (False, canvas.VERMILION, "D", "this file"),
+    for colour, marker, words in (
+        (canvas.BLUE, "o", "round, as printed"),
+        (canvas.VERMILION, _OWN, "this file"),
     ):
-        if any(row.is_round == is_round for row in rows):
+        if any(row.marker == marker for row in rows):
             handles.append(Line2D([], [], color=colour, marker=marker, label=words))
-    if any(row.one_seed for row in rows):
+    if any(row.hollow for row in rows):
         handles.append(
             Line2D(
                 [],

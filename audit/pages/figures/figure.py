@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup, escape
 
 from audit.pages.figures.canvas import INK, PAPER
-from audit.pages.plain import harmless
+from audit.safetext import harmless
 
 if TYPE_CHECKING:
     from matplotlib import figure as drawn

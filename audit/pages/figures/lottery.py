@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from audit.pages import numbers
+from audit import numerals
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
 
@@ -28,7 +28,7 @@ def draw(variables: Variables) -> Drawing | str:
     """Draw the figure, or say why there is none."""
     delta = next((d for d in variables.deltas if d.lottery and d.lottery.studies), None)
     if delta is None or delta.lottery is None:
-        return "needs outcomes per task of three training runs an arm, and runs at one seed"
+        return "needs per-task outcomes of three training runs per arm, and runs at one seed"
     studies = sorted(delta.lottery.studies, key=lambda study: (study.delta, study.seed))
     if len(studies) > MOST_ROWS:
         return f"more than {MOST_ROWS} seeds, too many to draw one by one"
@@ -78,7 +78,7 @@ def _legend(axes: Axes, words: set[str]) -> None:
 
 def _words(studies: list[OneSeedStudy], delta: Delta) -> str:
     each = "; ".join(
-        f"seed {s.seed} {numbers.estimate(s.delta, s.low, s.high)} {s.word}" for s in studies
+        f"seed {s.seed} {numerals.estimate(s.delta, s.low, s.high)} {s.word}" for s in studies
     )
-    joint = numbers.estimate(delta.value, delta.low, delta.high)
+    joint = numerals.estimate(delta.value, delta.low, delta.high)
     return f"Pairs of runs at one seed, by delta. {each}. All {delta.seeds_text} runs {joint}."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from audit import numerals
 from audit.analysis.design import POWER, Design
-from audit.pages import numbers
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
 
@@ -44,7 +44,8 @@ def draw(variables: Variables) -> Drawing | str:
     axes.set_xticks([], minor=True)
     axes.set_ylim(0, 1.06)
     axes.grid(axis="y")
-    axes.set_xlabel(f"training seeds an arm, {design.tasks} tasks")
+    tasks = f", {design.tasks} tasks" if design.tasks_known else ""
+    axes.set_xlabel(f"training seeds an arm{tasks}")
     axes.set_ylabel("power")
     axes.figure.legend(loc="outside lower center", ncols=2)
     return Drawing(figure, _words(lines, design, here))
@@ -72,7 +73,7 @@ def _lines(comparison: Comparison, design: Design) -> list[Line]:
             (as_seen, "--", "sd as estimated"),
         ):
             values = [_power(effect / span, parts, seeds, design) for seeds in _SEEDS]
-            label = f"{numbers.fraction(effect, 3)}, {name}; {sd}"
+            label = f"{numerals.fraction(effect, 3)}, {name}; {sd}"
             lines.append((label, values, colour, dash))
     return lines
 
@@ -103,7 +104,8 @@ def _words(lines: list[Line], design: Design, here: int) -> str:
     parts = []
     for label, values, _, _ in lines:
         reached = next((s for s, v in zip(_SEEDS, values, strict=True) if v >= POWER), None)
-        now = "" if place is None else f"{numbers.percent(values[place])} at {here} seeds, "
+        now = "" if place is None else f"{numerals.percent(values[place])} at {here} seeds, "
         then = f"80% from {reached} seeds" if reached else f"below 80% up to {_SEEDS[-1]} seeds"
         parts.append(f"{label}: {now}{then}")
-    return f"Power by training seeds an arm with {design.tasks} tasks. " + ". ".join(parts) + "."
+    tasks = f" with {design.tasks} tasks" if design.tasks_known else ""
+    return f"Power by training seeds an arm{tasks}. " + ". ".join(parts) + "."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from audit.pages import numbers
-from audit.pages.arms import Arm, RunScore
+from audit import numerals
+from audit.pages.arms import Arm
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from audit.pages.variables import Variables
+    from audit.views.run_view import RunView
 
 # Beyond these, lines and labels are a thicket.
 _MOST_LABELS = 12
@@ -43,7 +44,7 @@ def draw(variables: Variables) -> Drawing | str:
     return Drawing(figure, "Scores of every run. " + " ".join(_words(arm) for arm in shown))
 
 
-def _scored(arm: Arm) -> list[tuple[RunScore, float]]:
+def _scored(arm: Arm) -> list[tuple[RunView, float]]:
     return [(run, run.score) for run in arm.runs if run.score is not None]
 
 
@@ -70,7 +71,7 @@ def _points(axes: Axes, arm: Arm, place: int, seeds: list[int]) -> None:
     if arm.score is not None:
         axes.plot([place - 0.2, place + 0.2], [arm.score] * 2, color=colour, linewidth=1, zorder=2)
         axes.annotate(
-            f"mean\n{numbers.fraction(arm.score, 3)}",
+            f"mean\n{numerals.fraction(arm.score, 3)}",
             (place - 0.22, arm.score),
             va="center",
             ha="right",
@@ -94,5 +95,5 @@ def _labels(axes: Axes, arm: Arm, place: int) -> None:
 
 
 def _words(arm: Arm) -> str:
-    runs = ", ".join(f"{run.run} {numbers.fraction(score, 3)}" for run, score in _scored(arm))
-    return f"{arm.label}: {runs}; mean {numbers.fraction(arm.score, 3)}."
+    runs = ", ".join(f"{run.run} {numerals.fraction(score, 3)}" for run, score in _scored(arm))
+    return f"{arm.label}: {runs}; mean {numerals.fraction(arm.score, 3)}."

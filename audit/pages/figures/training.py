@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from audit.pages import numbers
+from audit import numerals
+from audit.facts.curves import Curve, curves
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
-from audit.pages.telemetry import Curve, curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,7 +138,7 @@ def _words(
         for arm in arms:
             values = [v for c in found if c.arm == arm for v in series(c) if v is not None]
             if values:
-                means.append(f"{arm} {numbers.fraction(sum(values) / len(values), 3)}")
+                means.append(f"{arm} {numerals.fraction(sum(values) / len(values), 3)}")
         parts.append(f"{title}: {', '.join(means)}")
     steps = max(len(curve.steps) for curve in found)
     return (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from audit import numerals
 from audit.analysis.design import Design
-from audit.pages import numbers
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
 
@@ -62,8 +62,8 @@ def draw(variables: Variables) -> Drawing | str:
 
 def _figures(part: _Part) -> str:
     if part.low is None:
-        return numbers.fraction(part.sd, 3)
-    return f"{numbers.fraction(part.sd, 3)} {numbers.interval(part.low, part.high, 3)}"
+        return numerals.fraction(part.sd, 3)
+    return f"{numerals.fraction(part.sd, 3)} {numerals.interval(part.low, part.high, 3)}"
 
 
 def _parts(design: Design, span: float, *, per_task: bool) -> list[_Part]:
@@ -76,7 +76,7 @@ def _parts(design: Design, span: float, *, per_task: bool) -> list[_Part]:
     seeds = _Part("training seeds", pooled.sd * scale, pooled.low * scale, pooled.high * scale)
     drawn = sqrt(share * parts.sampling_variance / (design.tasks * design.samples)) * span
     if not per_task:
-        return [seeds, _Part("answers drawn (at most)", drawn)]
+        return [seeds, _Part("answers drawn (at most)", drawn)] if design.tasks_known else [seeds]
     return [
         seeds,
         _Part("tasks", parts.task_effect_sd / sqrt(design.tasks) * span),

@@ -1,0 +1,105 @@
+"""What a reader must know beside a supported claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from audit import numerals
+from audit.analysis.comparisons import Comparison
+from audit.analysis.conditions import LARGEST_SHARE_LEFT_OUT, left_out_of_pairing
+from audit.analysis.looks import AFTER_LOOK, IN_PLAN, ClaimLook
+from audit.analysis.parsing import Parsing
+from audit.analysis.verdict import Weakening
+from audit.claims import BASE, Claim
+from audit.reasons import words_for
+
+# From this share on, what was not parsed is not worth a line.
+ALL_PARSED = 0.99
+# Qualifiers that are said in a line of their own below, and those that weaken nothing.
+_TOLD_APART = frozenset({"format", "material", "below-margin", "errors-decide"})
+
+
+def weakenings(claim: Claim, comparison: Comparison, look: ClaimLook | None) -> Iterator[Weakening]:
+    """Yield what weakens a claim that the data support, the most telling first."""
+    yield from _format(comparison.parsing)
+    for slug in comparison.verdict.qualifiers:
+        if slug not in _TOLD_APART:
+            yield Weakening(slug.partition(" ")[0], words_for(slug))
+    yield from _readings(comparison)
+    yield from _looks(look)
+    yield from _runs(comparison)
+    if claim.direction == "gain":
+        yield from _collapse(comparison)
+
+
+def _format(found: Parsing | None) -> Iterator[Weakening]:
+    if found is None or min(found.parsed) >= ALL_PARSED:
+        return
+    mine, theirs = (numerals.fraction(share) for share in found.parsed)
+    shares = f"parsed {theirs} to {mine}" if mine != theirs else f"parsed {mine} in both arms"
+    form, content = (numerals.signed(part.delta) for part in found.parts)
+    parts = f"{form} is format, {content} content"
+    yield Weakening("format", f"{shares}: {parts}")
+
+
+def _readings(comparison: Comparison) -> Iterator[Weakening]:
+    """Say how much of either arm ended in an error, where any of it did."""
+    aligned = comparison.aligned
+    if aligned is None or not aligned.has_errors:
+        return
+    mine, theirs = (
+        numerals.percent(side.errored_share, 1) for side in (aligned.treatment, aligned.control)
+    )
+    line = f"{mine} of the answers errored against {theirs}"
+    dropped = comparison.without_errors
+    if dropped is not None:
+        line += f"; without them {numerals.signed(dropped.delta)}"
+    yield Weakening("errored", line)
+
+
+def _looks(look: ClaimLook | None) -> Iterator[Weakening]:
+    if look is None:
+        return
+    if look.kind == AFTER_LOOK and look.total_error is not None:
+        rate = numerals.percent(look.total_error, 2)
+        yield Weakening(
+            "after-unplanned-look",
+            f"judged before at {look.first} runs per arm without a plan; error rate {rate}",
+        )
+    if look.kind == IN_PLAN and look.dated is None:
+        yield Weakening("plan-not-dated", "when the plan was declared cannot be checked")
+
+
+def _runs(comparison: Comparison) -> Iterator[Weakening]:
+    results = comparison.study.results
+    launched = results.block("launched_seeds")
+    sides = [side for side in (comparison.treatment, comparison.control) if side.name != BASE]
+    unlisted = [
+        side.name
+        for side in sides
+        if side.name not in launched and not (side.name == results.method and "method" in launched)
+    ]
+    if unlisted:
+        yield Weakening(
+            "launched-not-recorded",
+            f"how many runs of {' and of '.join(unlisted)} were launched is not recorded",
+        )
+    for side in sides:
+        if side.set_aside:
+            labels = ", ".join(run.label for run in side.set_aside)
+            share = left_out_of_pairing(side)
+            much = " (more than one run in five)" if share > LARGEST_SHARE_LEFT_OUT else ""
+            yield Weakening("left-out-of-pairing", f"{side.name} {labels} without a partner{much}")
+
+
+def _collapse(comparison: Comparison) -> Iterator[Weakening]:
+    bounds = comparison.description.collapse_bound
+    bound = bounds.get(comparison.arm)
+    if bound is None:
+        return
+    runs, limit = len(comparison.treatment.runs), numerals.percent(bound)
+    line = f"none of {runs} {comparison.arm} runs collapsed; up to {limit} could (95%)"
+    risk = comparison.collapse_risk
+    if risk is not None and risk.undoing_rate is not None and risk.undoing_rate < bound:
+        line += f", and {numerals.percent(risk.undoing_rate)} would undo the gain"
+    yield Weakening("collapse", line)

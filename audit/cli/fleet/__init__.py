@@ -1,1 +1,0 @@
-"""Many studies at once: judged in parallel, a row a claim, as text, Markdown, JSON or a page."""

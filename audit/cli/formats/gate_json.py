@@ -1,0 +1,92 @@
+"""The gate's decision for programs, after ``schemas/gate.v1.schema.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from audit.cli.formats.json_text import json_text
+from audit.finding import Severity
+from audit.fleet.files import FileResult, FileResults
+from audit.fleet.rows import Counts, Row
+from audit.policy import Policy
+
+GATE_VERSION = 1
+_WORDS = ("passed", "refused", "could not run", "failed in audit itself")
+
+
+def gate_json(rows: Sequence[Row], counts: Counts, results: FileResults, policy: Policy) -> str:
+    """Return one JSON object."""
+    return json_text(_document(rows, counts, results, policy))
+
+
+def _document(
+    rows: Sequence[Row], counts: Counts, results: FileResults, policy: Policy
+) -> dict[str, Any]:
+    files = [_file(file) for file in results.files]
+    return {
+        "gate_version": GATE_VERSION,
+        "exit_status": results.exit_status,
+        "verdict": _WORDS[results.exit_status],
+        "summary": counts.text,
+        "policy": policy.source,
+        "counts": {
+            "studies": counts.studies,
+            "claims": counts.claims,
+            "supported": counts.supported,
+            "refused": counts.refused,
+            "errors": sum(file.get("errors", 0) for file in files),
+            "warnings": sum(file.get("warnings", 0) for file in files),
+            "not_read": sum("error" in file for file in files),
+        },
+        "rows": [_row(row) for row in rows],
+        "files": files,
+        "skipped": list(results.skipped),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    view = row.view
+    entry: dict[str, Any] = {"study": row.study, "path": row.path, "result": row.result}
+    if view is None:
+        nothing = ("claim", "stands", "supported", "reason", "settles", "word", "improvement")
+        texts = {"delta": "-", "seeds": "-", "verdict": row.reason}
+        return entry | dict.fromkeys(nothing) | texts
+    supported = None if not view.claimed else not view.refused
+    found = view.improvement
+    return entry | {
+        "title": view.sentence,
+        "claim": view.sentence if view.claimed else None,
+        "supported": supported,
+        "stands": supported,
+        "slug": view.slug or None,
+        "reason": (view.reason or view.verdict) if view.claimed else None,
+        "settles": "; ".join(view.next) if view.claimed else None,
+        "delta": view.estimate or "-",
+        "seeds": view.runs,
+        "verdict": view.verdict,
+        "word": row.word or None,
+        "evidence": view.evidence or None,
+        "weakened_by": [asdict(weakening) for weakening in view.weakened_by],
+        "next": list(view.next),
+        "look": view.look or None,
+        "improvement": None
+        if found is None
+        else {"value": found.value, "low": found.low, "high": found.high},
+    }
+
+
+def _file(file: FileResult) -> dict[str, Any]:
+    entry: dict[str, Any] = {"path": file.name, "exit_status": file.exit_status}
+    if file.decision is not None:
+        entry["decision"] = asdict(file.decision)
+    if file.siblings:
+        entry["siblings"] = list(file.siblings)
+    if file.error is not None:
+        entry["error"] = str(file.error)
+    if file.report is not None:
+        entry["sha256"] = file.report.sha256
+        entry["errors"] = file.report.count(Severity.ERROR)
+        entry["warnings"] = file.report.count(Severity.WARNING)
+    return entry

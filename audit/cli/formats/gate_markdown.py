@@ -1,0 +1,97 @@
+"""The gate's decision as Markdown, for a step summary or a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from audit.cli.formats.gate_text import (
+    HOW_TO_CLAIM,
+    NOTHING_CLAIMED,
+    decision_lines,
+    problem_lines,
+    shown_result,
+    sibling_lines,
+    waiver_lines,
+)
+from audit.cli.formats.markdown import escaped, skipped_line, within_limit
+from audit.cli.layout import markdown_table
+from audit.fleet.files import FileResults
+from audit.fleet.rows import Counts, Row
+from audit.policy import Policy
+from audit.safetext import inert, shortened, visible
+from audit.views.claim_view import ClaimView
+
+HEADING = ("result", "study", "claim", "difference", "runs", "")
+_MOST = 160
+
+
+def gate_markdown(rows: Sequence[Row], counts: Counts, results: FileResults, policy: Policy) -> str:
+    """Return the page, below the limits of a step summary and a comment."""
+    lines = within_limit(_lines(rows, counts, results, policy), "audit gate")
+    return inert("\n".join(lines) + "\n")
+
+
+def _lines(
+    rows: Sequence[Row], counts: Counts, results: FileResults, policy: Policy
+) -> Iterator[str]:
+    yield f"## audit gate: {counts.text}"
+    yield ""
+    for line in decision_lines(results, one_file=len(results.files) == 1):
+        word, _, text = line.partition("  ")
+        yield f"**{escaped(word)}** {escaped(visible(text))}"
+        yield ""
+    if not counts.claims and counts.studies:
+        yield f"Nothing is judged until something is claimed: {escaped(HOW_TO_CLAIM)}."
+        yield f"{escaped(NOTHING_CLAIMED)}."
+        yield ""
+    if rows:
+        cells = (tuple(escaped(shortened(cell, _MOST)) for cell in row_cells(row)) for row in rows)
+        yield from markdown_table(HEADING, cells)
+        yield ""
+    told = [line for row in rows for line in reason_lines(row)]
+    told += problem_lines(results, one_file=len(results.files) == 1)
+    told += [visible(str(file.error)) for file in results.files if file.error is not None]
+    told += [
+        visible(line)
+        for file in results.files
+        for line in (*sibling_lines(file), *waiver_lines(file))
+    ]
+    if told:
+        yield from (f"- {escaped(line)}" for line in told)
+        yield ""
+    if results.skipped:
+        yield skipped_line(results)
+        yield ""
+    yield f"policy: {escaped(policy.source)}"
+
+
+def row_cells(row: Row) -> tuple[str, ...]:
+    """Return the columns of a row, as the data has them."""
+    view = row.view
+    if view is None:
+        return shown_result(row), row.study, row.reason, "-", "-", ""
+    return (
+        shown_result(row),
+        row.study,
+        view.typed,
+        view.estimate or "-",
+        view.runs,
+        view.remark,
+    )
+
+
+def reason_lines(row: Row) -> Iterator[str]:
+    """Yield why a claim is refused and what to do next, or what weakens a supported one."""
+    view = row.view
+    if view is None or not view.claimed:
+        return
+    if view.refused:
+        yield visible(f"{row.study}: {_refusal(view)}")
+        return
+    for weakening in view.weakened_by:
+        yield visible(f"{row.study}: {view.sentence}: {weakening.slug}: {weakening.text}")
+
+
+def _refusal(view: ClaimView) -> str:
+    parts = [f"{view.sentence}: {view.reason}", view.look, *(f"next: {act}" for act in view.next)]
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,164 @@
+"""What ``verify`` and ``gate`` share on the command line: claims, policy, output, what is said."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from audit.cli.formats import Style
+from audit.cli.output import add_output
+from audit.errors import UsageError
+from audit.fleet.files import FileResults
+from audit.fleet.judging import Choices
+from audit.policy import Policy, find_policy, today
+from audit.safetext import inert, visible
+
+if TYPE_CHECKING:
+    from audit.claims import Claim
+
+PIPED_WIDTH = 80
+
+
+def add_paths(parser: argparse.ArgumentParser) -> None:
+    """Add what is judged, and the claims to judge."""
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="results file, folder, pattern, or - for stdin"
+    )
+    parser.add_argument(
+        "--claim",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help='claim to judge in every file, e.g. "gain accuracy method over control"',
+    )
+
+
+def claims_of(options: argparse.Namespace) -> tuple[Claim, ...]:
+    """Return the claims of the command line."""
+    if not options.claim:
+        return ()
+    from audit.claims import parse_claim
+
+    return tuple(parse_claim(text) for text in options.claim)
+
+
+def add_policy_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which rules run and what fails."""
+    parser.add_argument("--policy", metavar="FILE", help="policy file (else the nearest one found)")
+    for name, does in (("--select", "run only"), ("--ignore", "leave out")):
+        parser.add_argument(
+            name,
+            action="append",
+            default=[],
+            metavar="RULES",
+            help=f"{does} these rules: ids, slugs or families, separated by commas",
+        )
+    parser.add_argument(
+        "--fail-on", choices=("warning", "error"), help="severity from which the exit status is 1"
+    )
+
+
+def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    """Add the options that say what is printed, and where."""
+    parser.add_argument(
+        "--format",
+        choices=formats,
+        default=formats[0],
+        metavar="FORMAT",
+        help=f"what is printed: {', '.join(formats)} (%(default)s)",
+    )
+    add_output(parser)
+    loudness = parser.add_mutually_exclusive_group()
+    loudness.add_argument("-v", "--verbose", action="store_true", help="list every place")
+    loudness.add_argument("-q", "--quiet", action="store_true", help="only what fails")
+
+
+def choices_of(options: argparse.Namespace) -> Choices:
+    """Return what the command line says over the policy."""
+    return Choices(_names(options.select), _names(options.ignore), options.fail_on)
+
+
+def policy_in_force(options: argparse.Namespace) -> Policy:
+    """Return the policy, after checking that the rules it and the options name exist.
+
+    Raises
+    ------
+    UsageError
+        When the policy cannot be read, or a rule is unknown.
+    """
+    policy = find_policy(Path.cwd(), options.policy)
+    _require_rules(policy, policy.source)
+    _require_rules(choices_of(options).over(Policy()), None)
+    for waiver in policy.waivers:
+        if datetime.date.fromisoformat(waiver.expires) < today():
+            rule = visible(f"{waiver.rule} {waiver.pointer}".strip())
+            print(
+                f"audit: {policy.source}: the waiver of {rule} expired on {waiver.expires}",
+                file=sys.stderr,
+            )
+    return policy
+
+
+def _names(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+
+
+def _require_rules(policy: Policy, source: str | None) -> None:
+    from audit.rules import CATALOGUE
+
+    known = {name for rule in CATALOGUE for name in (rule.id, rule.slug, rule.family)}
+    overridden = [
+        name
+        for o in policy.overrides
+        for key in ("select", "ignore")
+        for name in o.values.get(key, ())
+    ]
+    waived = [waiver.rule for waiver in policy.waivers]
+    for name in (*policy.select, *policy.ignore, *overridden, *waived):
+        if name not in known:
+            from audit.cli.explain import suggestion
+
+            raise UsageError(f"no rule is called {name!r}{suggestion(name)}", path=source)
+
+
+def report_unreadable(results: FileResults) -> None:
+    """Print one line per file that could not be read, to stderr."""
+    for file in results.files:
+        if file.error is not None:
+            print(inert(f"audit: {visible(str(file.error))}"), file=sys.stderr)
+
+
+def report_unused_waivers(results: FileResults, policy: Policy) -> None:
+    """Print one line per waiver in force that met no finding, to stderr: it may be mistyped."""
+    reports = [file.report for file in results.files if file.report is not None]
+    used = {finding.waiver for report in reports for finding in report.found}
+    for waiver in policy.waivers if reports else ():
+        expired = datetime.date.fromisoformat(waiver.expires) < today()
+        if waiver not in used and not expired:
+            rule = visible(f"{waiver.rule} {waiver.pointer}".strip())
+            print(f"audit: {policy.source}: the waiver of {rule} met no finding", file=sys.stderr)
+
+
+def style_for(options: argparse.Namespace) -> Style:
+    """Return the layout that fits where the text goes."""
+    terminal = options.output is None and sys.stdout.isatty()
+    width = PIPED_WIDTH
+    if terminal:
+        try:
+            columns = os.get_terminal_size(sys.stdout.fileno()).columns
+        except OSError:
+            columns = PIPED_WIDTH
+        width = min(max(columns, 80), 120)
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return Style(
+        width=width,
+        colour=terminal and not plain,
+        verbose=options.verbose,
+        quiet=options.quiet,
+        errors=options.output is not None,
+    )

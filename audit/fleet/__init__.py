@@ -1,0 +1,1 @@
+"""Many files: which are meant, what came of each, and what git says changed; no layout."""

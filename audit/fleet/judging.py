@@ -1,0 +1,149 @@
+"""The one engine behind ``verify`` and ``gate``: a file judged to the end, whatever happens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from audit.analysis import Analysis
+from audit.claims import Claim
+from audit.errors import AuditError
+from audit.facts.siblings import run_keys
+from audit.finding import Severity
+from audit.fleet.files import FileResult
+from audit.policy import CLAIM_RULES, Policy
+from audit.report import Report, verify
+from audit.results import Results, load
+from audit.safetext import shortened
+from audit.views.claim_view import views_of
+from audit.views.decision_view import decision_view
+from audit.views.finding_view import grouped
+from audit.views.study_view import study_in_words
+
+
+class BrokenCheckError(AuditError):
+    """A check of ours stopped on one file: exit status 3, so that a gate fails closed."""
+
+    exit_status = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a command line says over the policy: rules to run or leave out, what fails."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: str | None = None
+
+    def over(self, policy: Policy) -> Policy:
+        """Return the policy with these choices put over it."""
+        return replace(
+            policy,
+            select=self.select or policy.select,
+            ignore=policy.ignore + self.ignore,
+            fail_on=self.fail_on or policy.fail_on,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges a file by its name; it and what it returns can cross to another process.
+
+    Attributes
+    ----------
+    policy : Policy
+    choices : Choices
+    claims : tuple of Claim
+        Claims to judge in every file, beside its own.
+    whole : bool
+        Keep the file's content and statistics, for a report in full.
+    located : bool
+        Without the content: find line and column of every finding first.
+    siblings : tuple of float
+        P-values of the claims that other files of the same study make.
+    data, artifacts : str or None
+        Training data and the checkpoint's folder, to hash again.
+    """
+
+    policy: Policy
+    choices: Choices = Choices()
+    claims: tuple[Claim, ...] = ()
+    whole: bool = False
+    located: bool = False
+    siblings: tuple[float, ...] = ()
+    data: str | None = None
+    artifacts: str | None = None
+
+    def __call__(self, path: str) -> FileResult:
+        """Return what came of one file, whatever happens to it."""
+        try:
+            results = load(path)
+            found = judged(self._verified(results), study_in_words(results))
+        except AuditError as error:
+            return _failed(path, error)
+        except MemoryError:
+            return _failed(path, AuditError("not enough memory for this file", path=path))
+        except Exception as error:
+            if os.environ.get("AUDIT_DEBUG"):
+                raise
+            what = shortened(f"{type(error).__name__}: {error}", 200)
+            return _failed(path, BrokenCheckError(f"a check itself failed: {what}", path=path))
+        if self.whole or found.report is None:
+            return found
+        return replace(found, report=found.report.detached(located=self.located))
+
+    def _verified(self, results: Results) -> Report:
+        policy = self.choices.over(self.policy.for_path(results.name))
+        return verify(
+            results,
+            self.data,
+            artifacts=self.artifacts,
+            claims=self.claims,
+            policy=policy,
+            siblings=self.siblings,
+        )
+
+
+def judged(report: Report, summary: str = "") -> FileResult:
+    """Return the result of a file that was verified, with its claims and problems in words."""
+    analysis = report.analysis
+    decision = None if analysis is None else analysis.decision
+    return FileResult(
+        name=report.name,
+        report=report,
+        error=None,
+        exit_status=report.exit_status,
+        summary=summary,
+        claims=() if analysis is None else tuple(views_of(analysis)),
+        problems=tuple(_problems(report)),
+        run_keys=run_keys(report.case.results),
+        family=() if analysis is None else _family(analysis),
+        decision=None if decision is None else decision_view(decision),
+    )
+
+
+def _family(analysis: Analysis) -> tuple[float, ...]:
+    return tuple(c.family_p_value for c in analysis.claims if not c.claim.guardrail)
+
+
+def lost(path: str) -> FileResult:
+    """Return what stands for a file whose process died, e.g. for want of memory."""
+    return _failed(path, BrokenCheckError("the process that judged this file died", path=path))
+
+
+def _failed(path: str, error: AuditError) -> FileResult:
+    return FileResult(path, None, error, error.exit_status)
+
+
+def _problems(report: Report) -> Iterator[str]:
+    """Yield what fails the file, or comes near to it, apart from claims."""
+    for group in grouped(report.found):
+        finding = group.first
+        fails = finding.severity is Severity.ERROR or report.policy.fail_on == "warning"
+        if not fails or finding.severity is Severity.INFO or finding.waiver:
+            continue
+        if finding.rule in CLAIM_RULES:
+            continue
+        head = f"{finding.rule} {finding.slug} at {group.where}"
+        yield f"{shortened(head, 240)}: {shortened(finding.message, 300)}"

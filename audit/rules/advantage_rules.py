@@ -1,0 +1,210 @@
+"""ADV: advantages follow from rewards, group by group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import chain
+
+from audit.facts.training_logs import RunLog, step_pointer
+from audit.finding import Severity
+from audit.rules.case import Case
+from audit.rules.check import CheckResult, Failed, Passed, Unchecked
+from audit.rules.rule import rule
+
+# float32 rounds to a relative 2^-24. A mean, a standard deviation, a difference and a quotient
+# pass through a handful of roundings; 8 covers groups of some hundreds summed pairwise.
+_ROUNDINGS = 8 * 2.0**-24
+_BINARY = frozenset((0, 1))
+_FEWEST = 20
+
+
+@rule("ADV001", "advantage-formula", Severity.ERROR, each=RunLog)
+def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
+    """An advantage is not (reward - mean) / (std + epsilon) of its group, to float32.
+
+    Where telemetry.advantage.scale is none it is reward - mean.
+
+    Why
+        Advantages weight every token of the update. Rewards that do not give these advantages are
+        not the rewards the run trained on.
+    Fix
+        Write both lists from one batch in one order; state telemetry.advantage (TRL has ddof 1,
+        epsilon 1e-4), without which ddof 0 and 1e-6 are taken.
+    Bad
+        "rewards": [0, 1, 0, 1], "advantages": [1.0, 1.0, -1.0, -1.0]
+    Good
+        "rewards": [0, 1, 0, 1], "advantages": [-1.0, 1.0, -1.0, 1.0]
+    """
+    held = 0
+    size = log.group_size
+    formula = log.advantage
+    wrong: dict[tuple[tuple[float, ...], tuple[float, ...]], list[tuple[int, float]]] = {}
+    for place, step in enumerate(log.steps):
+        if "rewards" not in step or "advantages" not in step:
+            continue
+        rewards, advantages = tuple(step["rewards"]), tuple(step["advantages"])
+        if not rewards or len(rewards) != len(advantages):
+            continue
+        key = rewards, advantages
+        errors = wrong.get(key)
+        if errors is None:  # batches of 0/1 rewards repeat, and equal ones are checked once
+            errors = list(_wrong(rewards, advantages, size or len(rewards), formula))
+            wrong[key] = errors
+        held += len(rewards) - len(errors)
+        for index, expected in errors:
+            pointer = step_pointer(log, place, "advantages", index)
+            message = f"not the advantage of reward {rewards[index]!r} in its group"
+            yield Failed(pointer, message, f"{expected:.9g}", repr(advantages[index]))
+    if wrong:
+        yield Passed(held)
+    else:
+        yield Unchecked("no step has rewards and advantages", log.run.pointer)
+
+
+def _wrong(
+    rewards: tuple[float, ...],
+    advantages: tuple[float, ...],
+    size: int,
+    formula: tuple[int, float, bool],
+) -> Iterator[tuple[int, float]]:
+    ddof, epsilon, scaled = formula
+    for start in range(0, len(rewards), size):
+        group = rewards[start : start + size]
+        expected = group_advantages(group, ddof, epsilon, scaled=scaled)
+        if expected is None:
+            continue
+        width = max(_spread(group, ddof) + epsilon, 1e-300) if scaled else 1.0
+        scale = max(map(abs, group)) / width
+        for index, (value, right) in enumerate(
+            zip(advantages[start : start + size], expected, strict=True), start
+        ):
+            if not abs(value - right) <= _ROUNDINGS * (abs(right) + scale):
+                yield index, right
+
+
+def group_advantages(
+    rewards: tuple[float, ...], ddof: int = 0, epsilon: float = 1e-6, *, scaled: bool = True
+) -> list[float] | None:
+    """Return (r - mean) / (std + epsilon) of one group, shape (responses,); None below ddof + 1.
+
+    Where they are not ``scaled``, r - mean. Sources: Shao et al. 2024, DeepSeekMath
+    (arXiv:2402.03300), section 4.1, outcome supervision; without the scale, Liu et al. 2025, Dr.
+    GRPO (arXiv:2503.20783).
+    """
+    mean = sum(rewards) / max(1, len(rewards))
+    if not scaled:
+        return [reward - mean for reward in rewards]
+    if len(rewards) <= ddof:
+        return None
+    width = _spread(rewards, ddof) + epsilon
+    return [(reward - mean) / width if width else 0.0 for reward in rewards]
+
+
+def _spread(rewards: tuple[float, ...], ddof: int) -> float:
+    mean = sum(rewards) / len(rewards)
+    return math.sqrt(sum((r - mean) * (r - mean) for r in rewards) / (len(rewards) - ddof))
+
+
+@rule("ADV002", "trained-without-variance", Severity.ERROR, each=RunLog)
+def trained_without_variance(log: RunLog) -> Iterator[CheckResult]:
+    """A group whose rewards are all equal was trained on, though such groups are rejected.
+
+    Why
+        It has no advantage, so the step could not have learned from it: the log contradicts
+        either its rewards or its sampling.
+    Fix
+        Set telemetry.zero_groups to kept where such groups stay in the batch.
+    Bad
+        "rewards": [1, 1, 1, 1] in a step of a run that rejects flat groups
+    Good
+        "rewards": [1, 0, 1, 1]
+    """
+    held = 0
+    if not log.rejects:
+        yield Unchecked("groups without variance are kept (telemetry.zero_groups)", log.run.pointer)
+        return
+    for place, step in enumerate(log.steps):
+        rewards = step.get("rewards") or []
+        size = log.group_size or len(rewards)
+        for start in range(0, len(rewards), size or 1):
+            group = rewards[start : start + size]
+            if group.count(group[0]) == len(group):
+                pointer = step_pointer(log, place, "rewards")
+                message = f"the group from response {start} has no variance"
+                yield Failed(pointer, message, "rewards that differ", f"all {group[0]!r}")
+            else:
+                held += 1
+    yield Passed(held)
+
+
+@rule("ADV003", "correct-counts", Severity.ERROR, each=RunLog)
+def correct_counts(log: RunLog) -> Iterator[CheckResult]:
+    """A group's count of right responses is not the number of its rewards equal to 1.
+
+    Why
+        Clips that depend on the count use it, and accuracy curves are drawn from it.
+    Fix
+        Count the right responses per group, in the order of rewards.
+    Bad
+        "rewards": [0, 1, 0, 1], "correct_counts": [3]
+    Good
+        "rewards": [0, 1, 0, 1], "correct_counts": [2]
+    """
+    held = found = 0
+    size = log.group_size
+    for place, step in enumerate(log.steps):
+        rewards, counts = step.get("rewards"), step.get("correct_counts")
+        if not rewards or not counts or not size or not _BINARY.issuperset(rewards):
+            continue
+        for group, count in enumerate(counts):
+            right = rewards[group * size : (group + 1) * size].count(1)
+            if count == right:
+                held += 1
+                continue
+            found += 1
+            pointer = step_pointer(log, place, "correct_counts", group)
+            yield Failed(pointer, "not the number of rewards 1", str(right), str(count))
+    if held or found:
+        yield Passed(held)
+    else:
+        yield Unchecked(
+            "no step has counts of right responses and rewards of 0 and 1", log.run.pointer
+        )
+
+
+@rule("ADV004", "odd-reward", Severity.WARNING, each=Case)
+def odd_reward(case: Case) -> Iterator[CheckResult]:
+    """Exactly one reward of the file is neither 0 nor 1.
+
+    Where all of at least 20 rewards but one are 0 or 1, that one is a rare kind of reward or a
+    slip. Advantages do not tell: they stay the same when the one reward that differs is scaled.
+
+    Why
+        Mean rewards and curves drawn from them are off by it.
+    Fix
+        Compare the value with the run's own log; correct it, or waive it.
+    Bad
+        "rewards": [0, 0, 0, 1.07] among rewards of 0 and 1
+    Good
+        "rewards": [0, 0, 0, 1]
+    """
+    count, odd = 0, []
+    for log in (log for arm in case.logs for log in arm.runs):
+        batches = [step.get("rewards") or () for step in log.steps]
+        count += sum(map(len, batches))
+        if not _BINARY.issuperset(chain.from_iterable(batches)):
+            odd += [
+                (log, place, at, reward)
+                for place, rewards in enumerate(batches)
+                for at, reward in enumerate(rewards)
+                if reward not in _BINARY
+            ]
+    if count < _FEWEST or len(odd) > 1:
+        yield Unchecked("rewards are not all 0 or 1" if odd else f"fewer than {_FEWEST} rewards")
+    elif odd:
+        log, place, at, reward = odd[0]
+        message = f"the only one of {count} rewards that is neither 0 nor 1"
+        yield Failed(step_pointer(log, place, "rewards", at), message, "0 or 1", repr(reward))
+    else:
+        yield Passed(count)

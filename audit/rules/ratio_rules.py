@@ -1,0 +1,171 @@
+"""RATIO: probability ratios of a first update, and the shares of tokens that a clip touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import compress
+
+from audit.facts.training_logs import ArmLog
+from audit.finding import Severity
+from audit.rules.check import CheckResult, Failed, Passed, Unchecked
+from audit.rules.float32 import smallest_denominator, to_float32
+from audit.rules.rule import rule
+from audit.rules.scopes import NO_AUDITS
+
+# Log-probabilities of one float32 model from two kernels or batch shapes differ by some 1e-6 to
+# 1e-5; a policy that has taken a step moves its largest log ratio by far more than 1e-4.
+_SAME_POLICY = 1e-4
+_FRACTIONS = ("clip_fraction", "gated_clip_fraction")
+
+
+@rule(
+    "RATIO001",
+    "ratio-one-at-first",
+    Severity.ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing=NO_AUDITS,
+)
+def ratio_one_at_first(arm: ArmLog) -> Iterator[CheckResult]:
+    """On the first update of a batch a ratio is not 1, or something was clipped.
+
+    Why
+        The policy that is updated is still the one that sampled, so every ratio is 1. If it is
+        not, old log-probabilities come from another model, or the log was altered.
+    Fix
+        Compute both log-probabilities with the same weights and without dropout.
+    Bad
+        "inner_update": 1 with "max_abs_log_ratio": 0.02
+    Good
+        "inner_update": 1 with "max_abs_log_ratio": 0.0, "clip_fraction": 0.0
+    """
+    held = 0
+    limits = {"max_abs_log_ratio": _SAME_POLICY, "clip_fraction": 0.0, "gated_clip_fraction": 0.0}
+    for name, limit in limits.items():
+        if not arm.known(name):
+            continue
+        column = arm.column(name)
+        values = list(compress(column, arm.of_first_updates))
+        held += len(values) - (0 if arm.complete(name) else values.count(None))
+        for index, value in enumerate(column) if any(values) else ():
+            if value and value > limit and arm.of_first_updates[index]:
+                held -= 1
+                message = "the policy that sampled has ratio 1 and nothing to clip"
+                yield Failed(arm.pointer(index, name), message, "0", repr(value))
+    yield Passed(held) if held else Unchecked("no audits of a first update", arm.arm.pointer)
+
+
+@rule(
+    "RATIO002",
+    "clip-fraction-quotient",
+    Severity.ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing=NO_AUDITS,
+)
+def clip_fraction_quotient(arm: ArmLog) -> Iterator[CheckResult]:
+    """A clip fraction is not p / q for a whole number p of the q tokens of a response.
+
+    Why
+        It counts tokens, and a response has at most max_tokens of them; in float32 the quotient
+        is one exact number.
+    Fix
+        Log the fraction as computed, unrounded.
+    Bad
+        "clip_fraction": 0.0171, "max_tokens": 512
+    Good
+        "clip_fraction": 0.016949152573943138 (1/59)
+    """
+    held = 0
+    limits = {id(log): log.run.protocol.get("max_tokens") for log in arm.runs}
+    known = [limit for limit in limits.values() if limit is not None]
+    smallest = min(known, default=0)
+    for name in _FRACTIONS:
+        column = arm.column(name)
+        values = {value for value in column if value and value <= 1}
+        large = {v for v in values if smallest_denominator(v) > smallest} if known else set()
+        held += arm.known(name) if known else 0
+        for index, value in enumerate(column) if large else ():
+            limit = limits[id(arm.update_of(index).log)] if value in large else None
+            if limit is not None and smallest_denominator(value) > limit:
+                held -= 1
+                expected = f"p / q with q at most {limit}"
+                message = "no fraction of the tokens of a response"
+                yield Failed(arm.pointer(index, name), message, expected, repr(value))
+    yield Passed(held) if held else Unchecked("max_tokens is not recorded", arm.arm.pointer)
+
+
+@rule(
+    "RATIO003",
+    "clip-fraction-tokens",
+    Severity.ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing=NO_AUDITS,
+)
+def clip_fraction_tokens(arm: ArmLog) -> Iterator[CheckResult]:
+    """A clip fraction is not a whole number of the response's recorded tokens.
+
+    Why
+        Tokens and fraction describe one response; here one of them belongs to another.
+    Fix
+        Write tokens, clip_fraction and gated_clip_fraction from the same mask.
+    Bad
+        "tokens": 100, "clip_fraction": 0.015
+    Good
+        "tokens": 100, "clip_fraction": 0.02
+    """
+    held = 0
+    tokens = arm.column("tokens")
+    for name in _FRACTIONS if arm.known("tokens") else ():
+        column = arm.column(name)
+        pairs = {pair for pair in zip(column, tokens, strict=True) if None not in pair}
+        bad = {pair for pair in pairs if not _is_share(*pair)}
+        held += len(column) if pairs else 0
+        for index, pair in enumerate(zip(column, tokens, strict=True)) if bad else ():
+            if pair in bad:
+                held -= 1
+                message = f"no whole number of {pair[1]} tokens"
+                yield Failed(arm.pointer(index, name), message, actual=repr(pair[0]))
+    yield Passed(held) if held else Unchecked("tokens are not recorded", arm.arm.pointer)
+
+
+def _is_share(fraction: float, tokens: int) -> bool:
+    if not fraction or not tokens:
+        return not fraction
+    share = round(fraction * tokens) / tokens
+    return fraction in (share, to_float32(share))
+
+
+@rule(
+    "RATIO004",
+    "gated-share",
+    Severity.ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing=NO_AUDITS,
+)
+def gated_share(arm: ArmLog) -> Iterator[CheckResult]:
+    """More tokens were stopped by the clip than lay outside the bounds.
+
+    Why
+        The sign of the advantage can only remove tokens from those outside the bounds.
+    Fix
+        Count both from the same mask and bounds.
+    Bad
+        "clip_fraction": 0.01, "gated_clip_fraction": 0.02
+    Good
+        "clip_fraction": 0.02, "gated_clip_fraction": 0.01
+    """
+    held = 0
+    pairs = zip(arm.column("clip_fraction"), arm.column("gated_clip_fraction"), strict=True)
+    for index, (outside, gated) in enumerate(pairs) if arm.known("gated_clip_fraction") else ():
+        if outside is None or gated is None:
+            continue
+        if gated <= outside:
+            held += 1
+        else:
+            pointer = arm.pointer(index, "gated_clip_fraction")
+            message = "above the share outside the bounds"
+            yield Failed(pointer, message, f"at most {outside!r}", repr(gated))
+    yield Passed(held) if held else Unchecked("no gated_clip_fraction", arm.arm.pointer)

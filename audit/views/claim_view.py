@@ -1,0 +1,263 @@
+"""One claim, or one comparison nobody claims anything about, as one block of plain text.
+
+It holds strings only, so that it can cross to another process and every surface prints the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from audit import numerals
+from audit.analysis import Analysis
+from audit.analysis.claiming import ClaimResult
+from audit.analysis.comparisons import Comparison
+from audit.analysis.looks import ONE_LOOK, ClaimLook
+from audit.analysis.numbers import Interval
+from audit.analysis.verdict import Weakening
+from audit.claims import BASE, Claim
+from audit.reasons import REASONS
+from audit.views.comparison_view import ComparisonView, interval_text, verdict_words
+
+SUPPORTED, REFUSED, UNCLAIMED = "supported", "refused", "not claimed"
+# Beside these the verdict's own second word says more than the slug: "inconclusive".
+_BY_INTERVAL = frozenset({"interval-reaches-zero", "not-equivalent"})
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """A difference as a share of its metric's scale, above 0 better, with its interval.
+
+    ``about`` says of what the interval is; ``these-runs`` leaves the training variance out.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """What every surface says of one claim or unclaimed comparison.
+
+    Attributes
+    ----------
+    result : str
+        ``supported``, ``refused``, or ``not claimed``.
+    sentence : str
+        ``gain in accuracy of dapo over grpo on math500``; for a comparison what was compared.
+    typed : str
+        The claim as one types it; for a comparison the sentence.
+    label : str
+        Why it is refused, in one word that ``audit explain`` knows; empty where supported.
+    slug : str
+        ``stands``, or the reason's slug.
+    estimate, size, runs : str
+        ``+0.061 [0.030, 0.092]``; ``0.412 to 0.473; 5 v 5 runs (B), 500 tasks x 4``;
+        ``5 v 5 (B)``.
+    judged_by : str
+        Level, target, degrees of freedom and p; empty without a verdict.
+    verdict, word : str
+        The verdict in words, and the one word of it: gain, loss, flat or refused.
+    reason : str
+        Why it is refused or has no verdict, in one line with names and numbers.
+    evidence : str
+        Grade of the evidence that the runs are trainings; empty below two runs per arm.
+    weakened_by : tuple of Weakening
+        What a reader must know beside it.
+    look : str
+        At which look of a plan it was judged; empty without one.
+    next : tuple of str
+        What to do next, one act or command each.
+    improvement : Improvement or None
+        The difference on a scale all studies share; None where the metric has no bounds.
+    id : str
+        Name of the claim; empty for a comparison.
+    p_value : float or None
+        After Holm's correction over all claims of the file; None for a comparison.
+    """
+
+    result: str
+    sentence: str
+    typed: str
+    label: str
+    slug: str
+    estimate: str
+    size: str
+    runs: str
+    judged_by: str
+    verdict: str
+    word: str
+    reason: str
+    evidence: str = ""
+    weakened_by: tuple[Weakening, ...] = ()
+    look: str = ""
+    next: tuple[str, ...] = ()
+    improvement: Improvement | None = None
+    id: str = ""
+    p_value: float | None = None
+
+    @property
+    def claimed(self) -> bool:
+        """Whether somebody claims it."""
+        return self.result != UNCLAIMED
+
+    @property
+    def refused(self) -> bool:
+        """Whether it is a claim that the data do not support."""
+        return self.result == REFUSED
+
+    @property
+    def supported(self) -> bool:
+        """Whether it is a claim that the data support."""
+        return self.result == SUPPORTED
+
+    @property
+    def text(self) -> str:
+        """Another name of ``sentence``."""
+        return self.sentence
+
+    @property
+    def stands(self) -> bool:
+        """Another name of ``supported``."""
+        return self.supported
+
+    @property
+    def settles(self) -> str:
+        """What to do next, on one line; empty where there is nothing to do."""
+        return "; ".join(self.next)
+
+    @property
+    def line(self) -> str:
+        """The figures with what is said of them, on one line of a table.
+
+        Beside a refusal its slug, beside support what weakens it, beside neither the verdict.
+        """
+        return "   ".join(part for part in (self.estimate, self.remark) if part)
+
+    @property
+    def remark(self) -> str:
+        """What a table says beside the figures."""
+        if self.refused:
+            return self.label
+        if not self.claimed:
+            return self.verdict
+        weak = ", ".join(weakening.slug for weakening in self.weakened_by)
+        return f"weakened: {weak}" if weak else self.verdict
+
+
+def claim_view(result: ClaimResult) -> ClaimView:
+    """Return what every surface says of a claim."""
+    found = result.comparison
+    view = None if found is None else ComparisonView(found)
+    named = _named(result.claim, found)
+    return ClaimView(
+        result=SUPPORTED if result.supported else REFUSED,
+        sentence=named.text,
+        typed=named.typed_text,
+        label="" if result.supported else _label(result),
+        slug=result.slug,
+        estimate=view.estimate if view else "",
+        size=view.size if view else "",
+        runs=view.graded_runs if view else "-",
+        judged_by=_judged_by(view, result.look) if view else "",
+        verdict=view.verdict if view else verdict_words(result.verdict),
+        word=result.verdict.word,
+        reason="" if result.supported else result.reason,
+        evidence=view.grade if view else "",
+        weakened_by=result.weakened_by,
+        look=_look(result.look, view),
+        next=_next(result),
+        improvement=_improvement(view) if view else None,
+        id=result.claim.id,
+        p_value=result.holm_p_value,
+    )
+
+
+def unclaimed_view(comparison: Comparison) -> ClaimView:
+    """Return what every surface says of a comparison that nobody claims anything about."""
+    view = ComparisonView(comparison)
+    refused = comparison.verdict.refused
+    return ClaimView(
+        result=UNCLAIMED,
+        sentence=view.title,
+        typed=view.title,
+        label=(comparison.verdict.detail or "") if refused else "",
+        slug=(comparison.verdict.detail or "") if refused else "",
+        estimate=view.estimate,
+        size=view.size,
+        runs=view.graded_runs,
+        judged_by=view.judged_by,
+        verdict=view.verdict,
+        word=comparison.verdict.word,
+        reason=view.reason,
+        evidence=view.grade,
+        improvement=_improvement(view),
+    )
+
+
+def views_of(analysis: Analysis) -> Iterator[ClaimView]:
+    """Yield the claims of a file; where it claims nothing, its comparisons."""
+    yield from map(claim_view, analysis.claims)
+    if not analysis.claims:
+        trained = [c for c in analysis.comparisons if c.against != BASE]
+        yield from map(unclaimed_view, trained or analysis.comparisons)
+
+
+def _named(claim: Claim, comparison: Comparison | None) -> Claim:
+    """Return a claim with the names of what was compared in place of method, control and none."""
+    if comparison is None:
+        return claim
+    benchmark = claim.benchmark or comparison.benchmark
+    return replace(claim, arm=comparison.arm, against=comparison.against, benchmark=benchmark)
+
+
+def _improvement(view: ComparisonView) -> Improvement | None:
+    comparison, shown = view.comparison, view.shown
+    span = comparison.measure.span
+    if comparison.delta is None or span is None:
+        return None
+    unit = span if comparison.measure.higher_is_better else -span
+    if shown is None:
+        return Improvement(comparison.delta / unit, None, None, "")
+    low, high = sorted((shown.low / unit, shown.high / unit))
+    return Improvement(comparison.delta / unit, low, high, shown.about)
+
+
+def _label(result: ClaimResult) -> str:
+    detail = result.verdict.detail
+    if result.slug in _BY_INTERVAL and detail in REASONS:
+        return detail or result.slug
+    return result.slug
+
+
+def _next(result: ClaimResult) -> tuple[str, ...]:
+    acts: tuple[str, ...] = tuple(getattr(result, "next", ()))
+    if acts or result.supported:
+        return acts
+    return (result.settles,) if result.settles else ()
+
+
+def _judged_by(view: ComparisonView, look: ClaimLook | None) -> str:
+    text = view.judged_by
+    return f"{text}; one look" if text and look is not None and look.kind == ONE_LOOK else text
+
+
+def _look(look: ClaimLook | None, view: ComparisonView | None) -> str:
+    """Say at which look a claim was judged: ``look 6 of 4..12: p = 0.073, needs 0.0077``."""
+    if look is None or look.kind == ONE_LOOK or view is None:
+        return ""
+    planned = f" of {look.first}..{look.maximum}" if look.maximum is not None else ""
+    if look.threshold is None:
+        return f"before the first look{planned}"
+    deciding = view.comparison.deciding
+    text = f"look {look.seeds}{planned}: "
+    if isinstance(deciding, Interval) and deciding.p_value is not None:
+        text += f"{numerals.p_equals(deciding.p_value)}, "
+    text += f"needs {numerals.p_value(look.threshold)}"
+    plain = interval_text(view.comparison.interval(view.comparison.settings.target, 0.95))
+    text += f"; 95% interval {plain}" if plain else ""
+    if look.plan is not None and look.next is not None:
+        text += f"; look {look.next} needs {numerals.p_value(look.plan.threshold(look.next))}"
+    return text
