@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from trl import GRPOConfig
 
     from audit.training.recorder import Recorder
-    from audit.training.tasks import Item
     from audit.training.trust_region import TrustRegion
 
 CLAMPED_LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "luspo")
@@ -140,35 +138,6 @@ def check_model(model: Any, *, seed: int) -> None:
         raise UsageError(
             "the model already carries an adapter, drawn from whatever the random state was; pass "
             f"the bare model and peft_config to the trainer, which seeds with {seed} first"
-        )
-
-
-def check_lengths(model: Any, tokenizer: Any, items: Sequence[Item], max_tokens: int) -> None:
-    """Refuse tokens the model has no embedding for, and responses beyond its context.
-
-    Raises
-    ------
-    UsageError
-        With the two numbers.
-    """
-    from audit.training.evaluation import prompt_text
-
-    rows = model.get_input_embeddings().num_embeddings
-    if len(tokenizer) > rows:
-        raise UsageError(
-            f"model: its tokenizer has {len(tokenizer)} tokens, its embedding {rows}; resize the "
-            "embedding, or use the tokenizer that belongs to it"
-        )
-    context = getattr(model.config, "max_position_embeddings", None)
-    if context is None or not items:
-        return
-    # By its letters: to count the tokens of all prompts would cost more than it is worth.
-    longest = max((prompt_text(tokenizer, item.prompt) for item in items), key=len)
-    prompt = len(tokenizer(longest)["input_ids"])
-    if prompt + max_tokens > context:
-        raise UsageError(
-            f"max_tokens: {max_tokens} and a prompt of {prompt} tokens are more than the "
-            f"{context} positions of the model"
         )
 
 

@@ -15,6 +15,7 @@ from audit.errors import AuditError, UsageError
 from audit.failure import described
 from audit.partition import file_sha256
 from audit.training.arms import protocol, trust_region
+from audit.training.context_length import check_lengths
 from audit.training.evaluation import (
     Condition,
     NothingScored,
@@ -23,7 +24,6 @@ from audit.training.evaluation import (
     merged,
     share,
 )
-from audit.training.guards import check_lengths
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, hide_loading_bars, silent
 from audit.training.study_file import Arm, Study, Training
@@ -40,7 +40,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ArmSource:
     """What an arm trains on, starts from and is rewarded by.
 
     Without ``rewards`` the task's scorer is the reward.
@@ -65,11 +65,11 @@ class Bench:
     partition: Partition
     cache: Path
     checkpoint: dict[str, Any]
-    sources: Mapping[str, Source] = field(default_factory=dict)
+    sources: Mapping[str, ArmSource] = field(default_factory=dict)
 
-    def source(self, arm: Arm) -> Source:
+    def source(self, arm: Arm) -> ArmSource:
         """Return what an arm trains on and starts from."""
-        return self.sources.get(arm.name) or Source(self.task, self.partition, self.checkpoint)
+        return self.sources.get(arm.name) or ArmSource(self.task, self.partition, self.checkpoint)
 
     def protocol(self, arm: Arm) -> dict[str, Any]:
         """Return the ``protocol`` block of an arm's runs."""

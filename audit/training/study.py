@@ -25,8 +25,8 @@ from audit.training.ledger import Ledger, fingerprint_of
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Report, Throttled
 from audit.training.run import (
+    ArmSource,
     Bench,
-    Source,
     evaluate_base,
     is_main_process,
     run,
@@ -69,7 +69,7 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
     with task_errors(path):
         partition = task.partition()
     cache = ledger.folder.resolve()
-    shared = Source(task, partition, {})
+    shared = ArmSource(task, partition, {})
     sources = {arm.name: _source(study, arm, shared, path) for arm in study.arms}
     check_data(study, partition, path, {name: one.partition for name, one in sources.items()})
     shared = replace(shared, checkpoint=_base(task, cache, path, "task"))
@@ -85,7 +85,7 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
     return bench
 
 
-def _source(study: Study, arm: Arm, shared: Source, path: str) -> Source:
+def _source(study: Study, arm: Arm, shared: ArmSource, path: str) -> ArmSource:
     """Return what an arm trains on and is rewarded by; its base model is not yet looked at."""
     table = key_name("arms", arm.name)
     task, partition = shared.task, shared.partition
@@ -102,7 +102,7 @@ def _source(study: Study, arm: Arm, shared: Source, path: str) -> Source:
             rewards[-1].load({})
         except UsageError as error:
             raise located(path, f"{where}.rewards[{index}].function", error.message) from error
-    return Source(task, partition, {}, tuple(rewards))
+    return ArmSource(task, partition, {}, tuple(rewards))
 
 
 def _base(task: Task, cache: Path, path: str, where: str) -> dict[str, Any]:

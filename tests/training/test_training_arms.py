@@ -19,8 +19,8 @@ from audit.errors import InputError
 from audit.results import from_document
 from audit.training.arguments import SET_ELSEWHERE, trl_faults
 from audit.training.components import Component, ComponentReward, component
+from audit.training.context_length import check_lengths
 from audit.training.evaluation import Condition, Outcome, evaluate, merged, share
-from audit.training.guards import check_lengths
 from audit.training.ledger import Ledger
 from audit.training.reward_program import WrongVerdict
 from audit.training.study import pieces, prepare

@@ -184,7 +184,7 @@ def test_verify_finds_no_error_and_says_what_the_user_left_open(
     reasons = {n.slug: n.reason for n in report.not_checked}
     assert reasons["test-split-read"] == "the file has no flag that says so"
     assert reasons["gold-in-generation"] == "the file has no flag that says so"
-    assert reasons["leakage-flags"] == "no flag stands more than once"
+    assert reasons["leakage-flags"] == "no such flag is recorded in two places"
     assert reasons["unverified-data"] == "the file does not say whether the data was verified"
 
 

@@ -375,7 +375,7 @@ def test_a_claim_about_arms_of_the_study_and_the_base_is_taken(
         (
             '"gain"',
             '"up"',
-            r'claims\[0\]\.direction: expected "gain", "loss" or "equivalent", found "up"',
+            r'claims\[0\]\.direction: expected "gain", "loss", "equivalent" or "no loss", ',
         ),
         ('"gain"', '"gain"\nmargn = 0.1', r"claims\[0\]\.margn: unknown key"),
         ('"gain"', '"gain"\n[verified]\nby = 3', r"verified\.by: expected a string, found 3"),
