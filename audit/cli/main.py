@@ -12,9 +12,9 @@ from collections.abc import Container, Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from audit.cli.arguments import paths_last
 from audit.cli.examples import EXIT_STATUS
 from audit.cli.versions import VersionAction
+from audit.cli.word_order import paths_last
 from audit.errors import AuditError
 from audit.safetext import inert, shortened, visible
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.cli.arguments import paths_last
+from audit.cli.word_order import paths_last
 from audit.cli.main import main
 
 SCORES = "arm,train_seed,accuracy\nb,1,0.7\nb,2,0.6\na,1,0.5\na,2,0.55\n"
