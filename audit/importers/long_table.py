@@ -119,7 +119,7 @@ class _Reader:
         if column is None or "task" in self.roles:
             return False
         words = [text(row.get(column)) for row in self.rows]
-        if not all(status_of(word) for word in words if word):
+        if not all(status_of(word, column) for word in words if word):
             return False
         return any(words)
 
@@ -215,7 +215,7 @@ class _Reader:
             group.step = step
             group.taken.add(key)
             return group
-        status = status_of(self._cell(row, "status")) or FINISHED
+        status = status_of(self._cell(row, "status"), self.roles["status"]) or FINISHED
         old = self.groups.get((arm, label, None, 0))
         failures: list[str] = []
         if old is not None and old.status is not None and label is not None:
