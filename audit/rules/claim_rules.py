@@ -23,7 +23,7 @@ def _refused(case: Case, wanted: Callable[[ClaimResult], bool]) -> Iterator[Chec
             continue
         claim = result.claim
         name = f"{claim.text}: {result.reason}"
-        settles = f"; to settle it: {result.settles}" if result.settles else ""
+        settles = f"; to settle it: {'; '.join(result.next)}" if result.next else ""
         yield Failed(claim.pointer or "", name + settles, claim.direction, result.verdict.text)
 
 
