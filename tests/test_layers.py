@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("config",),
     ("schema", "sources"),
-    ("stats*", "reading", "writing", "simulation"),
+    ("stats*", "reading", "writing", "simulation", "run_record"),
     ("git",),
     (
         "pointer",

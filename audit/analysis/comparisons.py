@@ -380,6 +380,8 @@ class Comparison:
         """The difference split into format and content; None where nothing is unparsed."""
         if self.aligned is None or self.against == BASE or self.kind == "one-seed":
             return None
+        if self.measure.given_parsed:
+            return None
         whole = self.aligned.complete()
         return parsing(whole, self.measure, self.settings, paired=self.paired)
 
@@ -426,7 +428,11 @@ def compare(
             refusals.append(Refusal("incomplete", f"the tasks cannot be matched: {found}"))
         else:
             refusals += refusals_by_tasks(found)
-            numbers = test.readings(found)
+            if measure.given_parsed:
+                numbers, lacking = _among_parsed(found, measure, settings, paired)
+                refusals += lacking
+            else:
+                numbers = test.readings(found)
     elif against != BASE and control.measured and treatment.measured:
         printed = study.printed_scores(measure)
         scored = score_numbers(control, treatment, measure, settings, printed)
@@ -451,6 +457,17 @@ def compare(
         paired=paired,
         study=study,
     )
+
+
+def _among_parsed(
+    aligned: Aligned, measure: Measure, settings: Settings, paired: bool
+) -> tuple[tuple[Numbers, ...], list[Refusal]]:
+    """Return the test of right answers among the parsed ones, or why it cannot be made."""
+    found = parsing(aligned.complete(), measure, settings, paired=paired)
+    if found is None:
+        line = "no run records its unparsed answers, so none can be left out"
+        return (), [Refusal("not-measured", line)]
+    return (found.among_parsed,), []
 
 
 def _by_average(

@@ -22,6 +22,7 @@ from audit.cli.judging_options import (
 )
 from audit.cli.output import guard, publish
 from audit.errors import UsageError
+from audit.fleet.families import joined
 from audit.fleet.files import FileResult, FileResults, collect
 from audit.fleet.judging import Judge, lost
 from audit.fleet.rows import ORDERS, Counts, Row, counts_of, rows_of
@@ -85,7 +86,8 @@ def main(options: argparse.Namespace) -> int:
     located = any(name in _LOCATED for name in (options.format, *(name for name, _ in also)))
     judge = Judge(policy, choices_of(options), claims_of(options), located=located)
     visit = partial(_visit, options)
-    results = collect(options.paths, judge, visit, wanted=_changed(options, policy))
+    found = collect(options.paths, judge, visit, wanted=_changed(options, policy))
+    results = joined(found, judge)
     read = [*(file.name for file in results.files), options.policy]
     for path in (options.output, *(path for _, path in also)):
         guard(path, read, force=options.force)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from audit.facts.memo import once
 from audit.pointer import join
 from audit.results import Results, Run
 
@@ -58,6 +59,7 @@ class Start:
         return None if one is None or other is None else (str(one), str(other))
 
 
+@once
 def starts(results: Results) -> tuple[Start, ...]:
     """Return the runs of the top arm beside those of each other arm at the same seed."""
     arms = results.arms

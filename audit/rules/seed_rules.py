@@ -23,6 +23,10 @@ _JOINTS = {
 _NO_EVIDENCE = "runs with parameter hashes, a training log or enough outcomes"
 
 
+# Longer ones are a job's or a tracker's ids, which no two runs share.
+_LONGEST_RUN_NUMBER = 4
+
+
 @rule("SEED002", "duplicate-seed", Severity.ERROR, each=Case)
 def duplicate_seed(case: Case) -> Iterator[CheckResult]:
     """Duplicate seed in one arm.
@@ -287,7 +291,8 @@ def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
     """Two runs have one run_id.
 
     Why
-        One of them is a copy, or was filed under another's name.
+        One of them is a copy, or was filed under another's name. A plain number, such as run 1 of
+        each arm, tells runs apart within their arm only.
     Fix
         Give every run the id of the job that made it.
     Bad
@@ -295,12 +300,14 @@ def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
     Good
         "run_id": "job-17" and "job-18"
     """
-    first: dict[str, str] = {}
+    first: dict[tuple[str, str], str] = {}
     for run in case.results.runs:
         if run.run_id is None:
             continue
-        if run.run_id in first:
-            message = f"{first[run.run_id]} has this run_id too"
+        number = run.run_id.isdecimal() and len(run.run_id) <= _LONGEST_RUN_NUMBER
+        key = (run.arm if number else "", run.run_id)
+        if key in first:
+            message = f"{first[key]} has this run_id too"
             yield Failed(join(run.pointer, "run_id"), message, "an id of its own", run.run_id)
-        first.setdefault(run.run_id, run.pointer)
+        first.setdefault(key, run.pointer)
     yield Passed(len(first))

@@ -336,3 +336,37 @@ def test_files_are_one_study_where_they_share_a_run_and_not_where_they_share_nam
     for document in (one, other):
         document["seed_results"][0]["run_id"] = "job-17"
     assert run_keys(from_document(one)) & run_keys(from_document(other))
+
+
+def unparsed_share(document: Document) -> Document:
+    for runs, share in (
+        (document["seed_results"], 0.05),
+        (document["controls"]["control"]["seed_results"], 0.3),
+    ):
+        for number, entry in enumerate(runs):
+            block, random = entry["evaluation"], np.random.default_rng(number)
+            kept = [int(random.binomial(c, 1 - share)) for c in block["correct"]]
+            lost = random.binomial(4, share, TASKS).tolist()
+            block["unparsed"] = [min(u, 4 - c) for u, c in zip(lost, kept, strict=True)]
+            block["correct"] = kept
+    return document
+
+
+def test_a_claim_may_be_about_parsed_answers_alone() -> None:
+    document = unparsed_share(study(honest(), honest(0.2, first=20)))
+    claim = "gain accuracy-given-parsed recipe over control"
+    (result,) = analysed(document, claim).claims
+    shares = []
+    for runs in (document["seed_results"], document["controls"]["control"]["seed_results"]):
+        blocks = [entry["evaluation"] for entry in runs]
+        right = sum(sum(block["correct"]) for block in blocks)
+        shares.append(right / (len(blocks) * 4 * TASKS - sum(sum(b["unparsed"]) for b in blocks)))
+    assert result.comparison is not None
+    assert result.comparison.delta == pytest.approx(shares[0] - shares[1], abs=1e-12)
+    assert result.supported
+    assert result.claim.text.startswith("gain in accuracy-given-parsed")
+
+
+def test_nothing_is_claimed_of_parsed_answers_where_none_are_told_apart() -> None:
+    claim = "gain accuracy-given-parsed recipe over control"
+    assert judged(study(honest(), honest(0.2, first=20)), claim) == (False, "not-measured")

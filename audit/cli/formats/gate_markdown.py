@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from audit.cli.formats.gate_text import (
     HOW_TO_CLAIM,
     NOTHING_CLAIMED,
+    decision_lines,
     problem_lines,
     shown_result,
+    sibling_lines,
     waiver_lines,
 )
 from audit.cli.formats.markdown import escaped, skipped_line, within_limit
@@ -34,6 +36,10 @@ def _lines(
 ) -> Iterator[str]:
     yield f"## audit gate: {counts.text}"
     yield ""
+    for line in decision_lines(results, one_file=len(results.files) == 1):
+        word, _, text = line.partition("  ")
+        yield f"**{escaped(word)}** {escaped(visible(text))}"
+        yield ""
     if not counts.claims and counts.studies:
         yield f"Nothing is judged until something is claimed: {escaped(HOW_TO_CLAIM)}."
         yield f"{escaped(NOTHING_CLAIMED)}."
@@ -45,7 +51,11 @@ def _lines(
     told = [line for row in rows for line in reason_lines(row)]
     told += problem_lines(results, one_file=len(results.files) == 1)
     told += [visible(str(file.error)) for file in results.files if file.error is not None]
-    told += [visible(line) for file in results.files for line in waiver_lines(file)]
+    told += [
+        visible(line)
+        for file in results.files
+        for line in (*sibling_lines(file), *waiver_lines(file))
+    ]
     if told:
         yield from (f"- {escaped(line)}" for line in told)
         yield ""

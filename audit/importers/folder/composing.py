@@ -163,7 +163,7 @@ def _block(run: Settled, logs: Notes) -> dict[str, Any]:
         block |= {key: value for key, value in piece.extra.items() if key not in block}
     rows = {step: row for piece in reversed(run.run.pieces) for step, row in piece.log.items()}
     if rows and "training" not in block:
-        block |= telemetry.of_rows(rows, run.run.label, logs)
+        block |= telemetry.of_rows(rows, "the runs", logs)
     return block
 
 

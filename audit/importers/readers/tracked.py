@@ -62,7 +62,7 @@ def tracked_evaluations(
     if options.metric in names and measured(options.metric) is None:
         found += named_evaluations(log, options.metric)
     elif not found:
-        likely = sorted(name for name in names if is_accuracy(name) and not _of_training(name))
+        likely = sorted(name for name in names if is_accuracy(name) and _unclear(name))
         if likely:
             shown = ", ".join(likely[:_SHOWN])
             notes.append(
@@ -93,5 +93,6 @@ def _is_figure(value: Any) -> bool:
     return number(value) is not None or (isinstance(value, float) and not math.isfinite(value))
 
 
-def _of_training(name: str) -> bool:
-    return name.lower().startswith(("train", "rollout"))
+def _unclear(name: str) -> bool:
+    """Whether a name says neither evaluation nor training."""
+    return measured(name) is None and not name.lower().startswith(("train", "rollout"))
