@@ -111,6 +111,11 @@ class ClaimResult:
         """What to do next, one act or command each; empty where the claim is supported."""
         return tuple(next_acts(self))
 
+    @property
+    def settles(self) -> str:
+        """The same on one line."""
+        return "; ".join(self.next)
+
 
 # Each claim costs some milliseconds; a file with more is refused, not waited for.
 MOST_CLAIMS = 200

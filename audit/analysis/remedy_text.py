@@ -18,21 +18,25 @@ _MOST = "more than 1000"
 _POWER = "at 80% power"
 
 
-def next_acts(result: ClaimResult) -> Iterator[str]:
-    """Yield what to do next about a refused claim, the nearest first."""
+def next_acts(result: ClaimResult, file: str | None = None) -> Iterator[str]:
+    """Yield what to do next about a refused claim, the nearest first.
+
+    ``file`` is what commands call the results file: by default the name it was read by.
+    """
+    file = _file(result) if file is None else file
     settling = result.settling
     if settling is None:
         return
     if settling.kind == NOTHING:
         yield _nothing(result, settling)
     elif settling.kind == RUNS:
-        yield from _up_to(result, settling)
+        yield from _up_to(result, settling, file)
     elif settling.kind == ACT or settling.remedy is None:
         reason = find_reason(settling.reason)
         if reason is not None and reason.settles:
             yield reason.settles
     else:
-        yield from _seeds(result, settling)
+        yield from _seeds(result, settling, file)
 
 
 def seeds_text(needed: Needed | None) -> str:
@@ -70,7 +74,7 @@ def _nothing(result: ClaimResult, settling: Settling) -> str:
     return f"nothing settles this: {why}{target if aimed else ''}"
 
 
-def _up_to(result: ClaimResult, settling: Settling) -> Iterator[str]:
+def _up_to(result: ClaimResult, settling: Settling, file: str) -> Iterator[str]:
     missing, runs = settling.missing or 0, settling.runs
     if settling.judgement == PLAN:
         yield f"train up to the plan's first look, {runs} runs per arm: {missing} more"
@@ -80,17 +84,17 @@ def _up_to(result: ClaimResult, settling: Settling) -> Iterator[str]:
     found = result.comparison
     effect = None if found is None else found.settings.target_effect
     if effect:
-        yield f"what {numerals.signed(effect)} needs: {_plan_command(result, effect)}"
+        yield f"what {numerals.signed(effect)} needs: {_plan_command(file, effect)}"
 
 
-def _seeds(result: ClaimResult, settling: Settling) -> Iterator[str]:
+def _seeds(result: ClaimResult, settling: Settling, file: str) -> Iterator[str]:
     found, remedy = result.comparison, settling.remedy
     if found is None or remedy is None:
         return
     span = found.measure.span or 1.0
     needed, seen = remedy.to_see, remedy.if_seen
     if settling.judgement == PLAN:
-        yield from _next_look(result)
+        yield from _next_look(result, file)
     if needed is not None:
         yield f"{_goal(result, needed, span)}: {_amount(needed)}{_how(result, settling, needed)}"
     elif seen is not None:
@@ -102,7 +106,7 @@ def _seeds(result: ClaimResult, settling: Settling) -> Iterator[str]:
     enough = needed is None or needed.tasks is None
     if enough and settling.judgement != PLAN and result.claim.direction != "equivalent":
         effect = found.settings.target_effect
-        yield f"or a new study with a plan: {_plan_command(result, effect)} --declare plan.json"
+        yield f"or a new study with a plan: {_plan_command(file, effect)} --declare plan.json"
 
 
 def _goal(result: ClaimResult, needed: Needed, span: float) -> str:
@@ -137,17 +141,17 @@ def _how(result: ClaimResult, settling: Settling, needed: Needed) -> str:
     return ", in a new study"
 
 
-def _next_look(result: ClaimResult) -> Iterator[str]:
+def _next_look(result: ClaimResult, file: str) -> Iterator[str]:
     look = result.look
     if look is None or look.plan is None or look.next is None:
         return
     more = numerals.counted(look.next - (look.seeds or 0), "more run")
     needs = numerals.p_value(look.plan.threshold(look.next))
-    yield f"{more} per arm; look {look.next} needs p below {needs}: audit next {_file(result)}"
+    yield f"{more} per arm; look {look.next} needs p below {needs}: audit next {file}"
 
 
-def _plan_command(result: ClaimResult, effect: float) -> str:
-    return f"audit plan {_file(result)} --effect {numerals.fraction(effect, 4).rstrip('0')}"
+def _plan_command(file: str, effect: float) -> str:
+    return f"audit plan {file} --effect {effect:g}"
 
 
 def _file(result: ClaimResult) -> str:

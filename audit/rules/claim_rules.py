@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from audit.analysis.claiming import ClaimResult
+from audit.analysis.remedy_text import next_acts
 from audit.claims import BASE
 from audit.finding import Severity
 from audit.rules.case import Case
@@ -23,7 +24,10 @@ def _refused(case: Case, wanted: Callable[[ClaimResult], bool]) -> Iterator[Chec
             continue
         claim = result.claim
         name = f"{claim.text}: {result.reason}"
-        settles = f"; to settle it: {'; '.join(result.next)}" if result.next else ""
+        acts = "; ".join(
+            next_acts(result, "FILE")
+        )  # a finding is the same whatever the file's name
+        settles = f"; to settle it: {acts}" if acts else ""
         yield Failed(claim.pointer or "", name + settles, claim.direction, result.verdict.text)
 
 
