@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from audit import numerals
-from audit.analysis.averages import averaged_measure
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.conditions import refusals_by_conditions
 from audit.analysis.looks import ONE_LOOK, ClaimLook, look_at, settings_at
@@ -320,6 +319,8 @@ def _average(results: Results, claim: Claim, found: Sequence[Measure]) -> Measur
         parts.append(replace(known[name], checkpoints=claim.checkpoints))
     if len(parts) < 2:
         return Refusal("not-measured", "an average needs two benchmarks or more")
+    from audit.analysis.averages import averaged_measure
+
     return averaged_measure(parts, claim.average or OVER_BENCHMARKS)
 
 

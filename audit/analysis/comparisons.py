@@ -9,7 +9,6 @@ from functools import cached_property
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from audit.analysis.averages import averaged
 from audit.analysis.by_score import on_unit, score_numbers, scores_of
 from audit.analysis.by_task import TaskTest
 from audit.analysis.design import Design, design_of_scores, design_of_tasks
@@ -25,7 +24,6 @@ from audit.analysis.refusals import (
     refusals_by_runs,
     refusals_by_tasks,
 )
-from audit.analysis.resampled import Resampled, resample
 from audit.analysis.settings import Settings
 from audit.analysis.study import Study
 from audit.analysis.tables import Aligned, align
@@ -43,6 +41,7 @@ from audit.facts.evidence import weakest as least_evidence
 from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
 
 if TYPE_CHECKING:
+    from audit.analysis.resampled import Resampled
     from audit.stats import CollapseRisk
 
 # With fewer runs the error rate is not kept everywhere: see benchmarks/calibration.md.
@@ -368,6 +367,8 @@ class Comparison:
         whole = self.aligned.complete()
         if not whole.tasks:
             return NotMeasured("no task is in every run")
+        from audit.analysis.resampled import resample
+
         return resample(
             whole,
             span=self.measure.span or 1.0,
@@ -473,6 +474,8 @@ def _among_parsed(
 def _by_average(
     study: Study, measure: Measure, arm: str, against: str, settings: Settings
 ) -> Comparison:
+    from audit.analysis.averages import averaged
+
     found = averaged(study, measure, arm, against, settings)
     told = ordered(found.refusals)
     decisions = [numbers.decision(settings) for numbers in found.numbers]

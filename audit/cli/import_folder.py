@@ -74,9 +74,11 @@ def applies(options: argparse.Namespace) -> bool:
     word = options.format
     if word in WORDS or options.readers or options.dry_run or options.answers:
         return True
-    if any(word in (reader.name, *reader.also) for reader in READERS):
-        return not any(word == entry.name for entry in IMPORTERS)
-    if word != "auto" and not _is_path(word):
+    of_files = {entry.name for entry in IMPORTERS}
+    known = any(word in (reader.name, *reader.also) for reader in READERS)
+    if known and word not in of_files:
+        return True
+    if not known and word != "auto" and not _is_path(word):
         return False
     paths = _paths(options)
     if any(os.path.isdir(path) for path in paths):  # noqa: PTH112 - takes any name

@@ -90,31 +90,3 @@ def _empty(evaluation: Evaluation, samples: Sequence[int]) -> int | None:
     if lengths is None or len(lengths) != len(samples):
         return None
     return sum(drawn for length, drawn in zip(lengths, samples, strict=True) if length == 0)
-
-
-def scales_mixed(
-    runs: Sequence[Sequence[float]], low: float, high: float
-) -> tuple[int, int] | None:
-    """Return the places of two runs that were scored on different scales, or None.
-
-    Parameters
-    ----------
-    runs : sequence of sequence of float
-        The scores of each run, or of each arm where a run has one score.
-    low, high : float
-        Ends of the metric's scale, which must be 10 or wider to tell.
-
-    Returns
-    -------
-    (int, int) or None
-        A run whose scores other than ``low`` all lie within 1/100 of the width of ``low``, and
-        one that has scores beyond it: fractions beside percentages.
-    """
-    width = high - low
-    if width < 10:
-        return None
-    near = low + width / 100
-    above = [[score for score in run if score != low] for run in runs]
-    small = next((i for i, run in enumerate(above) if run and max(run) <= near), None)
-    large = next((i for i, run in enumerate(above) if run and max(run) > near), None)
-    return None if small is None or large is None else (small, large)

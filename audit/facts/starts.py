@@ -31,7 +31,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Start:
+class PairedStart:
     """A run of the top arm and one of another arm that carry the same seed."""
 
     top: Run
@@ -60,12 +60,12 @@ class Start:
 
 
 @once
-def starts(results: Results) -> tuple[Start, ...]:
+def starts(results: Results) -> tuple[PairedStart, ...]:
     """Return the runs of the top arm beside those of each other arm at the same seed."""
     arms = results.arms
     top = {run.seed: run for run in arms[0].runs if run.seed is not None} if arms else {}
     return tuple(
-        Start(top[run.seed], run) for arm in arms[1:] for run in arm.runs if run.seed in top
+        PairedStart(top[run.seed], run) for arm in arms[1:] for run in arm.runs if run.seed in top
     )
 
 

@@ -140,7 +140,7 @@ def describe_source(source: Source) -> str | None:
     if found is not None:
         return f"{found.what}{_advice(found.name, source.name)}"
     if what is not None and isinstance(content, Table):
-        return f"{what}; `audit import long-table {source.name} --column value=NAME` may read it"
+        return f"{what}; `audit import long-table {source.name} --map value=NAME` may read it"
     return what
 
 

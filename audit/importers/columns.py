@@ -178,7 +178,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
         return row
     found: dict[str, Any] = {}
     for key, value in row.items():
-        if isinstance(value, dict) and value:
+        if isinstance(value, dict) and value and plain(key) not in _NAMES["error"]:
             found |= {f"{key}/{below}": inner for below, inner in _flat(value).items()}
         else:
             found[key] = value
@@ -270,7 +270,10 @@ def _task_column(table: Table, said: Mapping[str, str]) -> str | None:
         return _not_a_topic(table, varying, said)
     if "question" in said and _varies(table, said["question"]) and "arm" not in said:
         return said["question"]
-    return names[0] if names and (len(table.rows) == 1 or _numbers_answers(said)) else None
+    if names and (len(table.rows) == 1 or _numbers_answers(said)):
+        return names[0]
+    only = [name for name in names if plain(name).endswith("_id")]  # a file of one task
+    return only[0] if only and not _one_row_a_run(table, said) else None
 
 
 def _numbers_answers(said: Mapping[str, str]) -> bool:

@@ -103,7 +103,7 @@ def _instances_alone(
         _add_instance(tasks.setdefault(name, Outcomes(file.name, what)), row)
         if row.get("sample_hash"):
             hashes[name, str(row["sample_id"])] = str(row["sample_hash"])
-    for model in sorted(found):
+    for model in found:
         blocks = []
         for name, outcomes in sorted(found[model].items()):
             if outcomes:
@@ -148,13 +148,17 @@ class _Record:
         model = str(info.get("id") or info.get("name"))
         blocks: list[dict[str, Any]] = []
         scores: dict[str, Any] = {}
+        counts: set[int | None] = set()
         single = len({self._benchmark(entry) for entry in self.entries}) == 1
         for entry in self.entries:
             block, figures = self._entry(entry, single)
             if set(figures) & set(scores) - {"examples"}:
                 raise ImportRefused(f"{next(iter(figures))} is there twice", path=self.path)
             blocks.append(block)
+            counts.add(figures.pop("examples", None) if figures else None)
             scores |= figures
+        if scores and len(counts) == 1 and None not in counts:
+            scores["examples"] = counts.pop()
         run: dict[str, Any] = {}
         if scores:
             run["method_metrics"] = scores
@@ -204,7 +208,7 @@ class _Record:
         self.metrics[name] = self._reading(entry, metric)
         figures: dict[str, Any] = {name: score}
         examples = self._examples(entry)
-        if name == ACCURACY and examples:
+        if examples:
             figures["examples"] = examples
         self._check_error(entry, benchmark, metric, score, examples)
         return block, figures

@@ -305,6 +305,7 @@ class _Model:
         single = len(self.tasks) == 1
         blocks: list[dict[str, Any]] = []
         scores: dict[str, Any] = {}
+        counts: set[int | None] = set()
         for name in sorted(self.tasks):
             task = self.tasks[name]
             for key, label in self._keys(task):
@@ -314,8 +315,9 @@ class _Model:
                 self._describe(task, key, known)
                 if key in task.scores and key not in task.samples:
                     scores[full] = task.scores[key]
-                    if full == ACCURACY and task.examples:
-                        scores["examples"] = task.examples
+                    counts.add(task.examples)
+        if len(counts) == 1 and None not in counts:
+            scores["examples"] = counts.pop()
         blocks.sort(key=lambda block: block["metric"] != ACCURACY)
         return DraftRun(
             self._run(blocks, scores),

@@ -186,7 +186,7 @@ class _Reader:
 
     def _add(self, row: Mapping[str, Any]) -> None:
         named = self._cell(row, "metric") or None
-        metric = metric_of(self.value, named, self.options)
+        metric = metric_of(self.value, named, self.options) if "value" in self.roles else ACCURACY
         if metric is None:
             say_unnamed(self.file.name, self.options, self.notes)
         arm, label = self._cell(row, "arm"), self._label(row)

@@ -144,7 +144,7 @@ class _Reader:
         column = self.shape.arm or ""
         arms = [text(row.get(column)) for row in rows]
         self._refuse_several_rows(arms, rows)
-        for arm, row in sorted(zip(arms, rows, strict=True), key=lambda pair: pair[0]):
+        for arm, row in zip(arms, rows, strict=True):
             yield from self._of_row(arm, row)
 
     def _wanted(self, row: dict[str, Any]) -> bool:
@@ -243,7 +243,7 @@ class _Reader:
     def _of_arm_columns(self, rows: list[dict[str, Any]]) -> Iterator[DraftRun]:
         seed_column, *arms = self.shape.columns
         metric = self._metric({})
-        for arm in sorted(arms):
+        for arm in arms:
             seen: set[int | str | None] = set()
             for row in rows:
                 label = _seed(row.get(seed_column))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.facts.measurements import Measurement, all_evaluations, all_measurements
-from audit.facts.starts import Start, starts
+from audit.facts.starts import PairedStart, starts
 from audit.facts.training_logs import ArmLog, read_logs
 from audit.policy import Policy
 from audit.results import Evaluation, Results
@@ -65,7 +65,7 @@ class Case:
         return read_logs(self.results)
 
     @property
-    def starts(self) -> tuple[Start, ...]:
+    def starts(self) -> tuple[PairedStart, ...]:
         """The runs of the top arm beside those of each other arm at the same seed."""
         return starts(self.results)
 

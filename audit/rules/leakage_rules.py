@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from audit.facts.conditions import selected_here
 from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Evaluation, Results
@@ -12,7 +13,6 @@ from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed
 from audit.rules.rule import rule
 
-_NOT_SELECTED = frozenset({"", "none"})
 _NO_FLAG = "the file has no flag that says so"
 
 
@@ -50,7 +50,8 @@ def test_split_read(case: Case) -> Iterator[CheckResult]:
     """The test split was opened while the study was made.
 
     Why
-        What is seen during a study steers it; the test split then measures memory, not learning.
+        What is seen during a study steers it; the test split then measures how well the study was
+        tuned to it.
     Fix
         Develop on a split of the training data, and open the test split once, at the end.
     Bad
@@ -63,12 +64,12 @@ def test_split_read(case: Case) -> Iterator[CheckResult]:
 
 @rule("LEAK002", "gold-in-generation", Severity.ERROR, each=Case, missing=_NO_FLAG)
 def gold_in_generation(case: Case) -> Iterator[CheckResult]:
-    """The reference answers were in what the policy was given.
+    """The policy was shown the reference answers.
 
     Why
-        The policy then learns to copy an answer that it will not have.
+        It then learns to copy an answer that it will not have later.
     Fix
-        Keep the answers to the reward.
+        Give the answers to the reward only.
     Bad
         "gold_in_generation": true
     Good
@@ -88,9 +89,9 @@ def selected_on_test(case: Case) -> Iterator[CheckResult]:
     """The checkpoint was chosen on the data it is judged by.
 
     Why
-        The best of several checkpoints on a split is too good on that split by construction.
+        The best of several checkpoints scores too well on the data it was chosen on.
     Fix
-        Choose the checkpoint beforehand or on another split, and say which in selected_on.
+        Choose the checkpoint beforehand or on another split, and name that split in selected_on.
     Bad
         "split": "test", "selected_on": "test"
     Good
@@ -103,21 +104,23 @@ def selected_on_test(case: Case) -> Iterator[CheckResult]:
     elif flag is not None:
         yield Passed()
     for evaluation in case.evaluations:
-        chosen = evaluation.document.get("selected_on")
-        if chosen is not None:
-            yield _selected(evaluation, chosen)
+        here = selected_here(evaluation)
+        if here:
+            yield _selected(evaluation)
+        elif here is not None:
+            yield Passed()
 
 
-def _selected(evaluation: Evaluation, chosen: str) -> CheckResult:
-    same = chosen == evaluation.document.get("split") and chosen.lower() not in _NOT_SELECTED
+def _selected(evaluation: Evaluation) -> Failed:
+    chosen, split = (str(evaluation.document.get(key)) for key in ("selected_on", "split"))
     on_test = "test" in chosen.lower()
-    if not (same or on_test):
-        return Passed()
-    where = "the split it is judged by" if same else "a test split"
-    severity = None if on_test else Severity.WARNING
-    pointer = join(evaluation.pointer, "selected_on")
+    where = "a test split" if on_test and chosen != split else "the data it is judged by"
     return Failed(
-        pointer, f"the checkpoint was chosen on {where}", "another split", chosen, severity
+        join(evaluation.pointer, "selected_on"),
+        f"the checkpoint was chosen on {where}",
+        "another split",
+        chosen,
+        None if on_test else Severity.WARNING,
     )
 
 
@@ -129,12 +132,12 @@ def _selected(evaluation: Evaluation, chosen: str) -> CheckResult:
     missing="no such flag is recorded in two places",
 )
 def leakage_flags(case: Case) -> Iterator[CheckResult]:
-    """Flags that state one fact about leakage contradict.
+    """Flags about the same leakage contradict each other.
 
     Why
         A run that says the test split was opened outweighs a header that says it was not.
     Fix
-        Find out which is right, and set all of them from the program that knows.
+        Find out which is right, and set all of them from the same program.
     Bad
         "test_read": false in the dataset block, "test_opened": true in the protocol
     Good

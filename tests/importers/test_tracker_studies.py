@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import shutil
 import sqlite3
 import struct
@@ -16,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_tracker_files import VERSION, field, framed, scalar, tfrecord, varint
+from made_trackers import VERSION, damaged, scalar, tfrecord, wandb_log
 
-from audit.errors import ImportRefused, InputError
+from audit.errors import AuditError, ImportRefused, InputError
 from audit.importers.folder.bringing_in import Brought, bring_in
 from audit.importers.folder.said import Said
 from audit.schema import schema_faults
@@ -225,34 +226,6 @@ def test_a_chart_over_time_is_refused(tmp_path: Path) -> None:
         study(path)
 
 
-def history(step: int, figures: Mapping[str, object]) -> bytes:
-    items = b"".join(
-        field(1, field(1, name.encode()) + field(16, json.dumps(value).encode()))
-        for name, value in (*figures.items(), ("_step", step))
-    )
-    return field(2, items)
-
-
-def wandb_log(
-    run_id: str,
-    arm: str,
-    seed: int,
-    rows: Mapping[int, Mapping[str, object]],
-    exit_code: int | None = 0,
-) -> bytes:
-    settings: dict[str, object] = {"seed": seed, "eval": {"seed": 9}, "algo": arm}
-    config = b"".join(
-        field(1, field(1, name.encode()) + field(16, json.dumps(value).encode()))
-        for name, value in settings.items()
-    )
-    run = field(1, run_id.encode()) + field(4, config) + field(6, arm.encode())
-    records = [field(17, run + field(8, f"{arm}-{seed}".encode()))]
-    records += [history(step, row) for step, row in rows.items()]
-    if exit_code is not None:
-        records.append(field(18, b"" if exit_code == 0 else b"\x08" + varint(exit_code)))
-    return framed(records)
-
-
 def wandb_folder(folder: Path, run_id: str, data: bytes, day: int = 1) -> Path:
     place = folder / "wandb" / f"offline-run-202601{day:02d}_080000-{run_id}"
     place.mkdir(parents=True)
@@ -312,6 +285,26 @@ def test_a_loss_that_stays_nan_is_a_divergence_even_where_the_process_exits_in_o
     assert values(study(tmp_path))["clip", 3] == "diverged: loss not finite from step 20"
 
 
+def test_of_a_long_log_steps_are_kept_that_all_runs_have(tmp_path: Path) -> None:
+    lengths = {("plain", 1): 400, ("plain", 2): 501, ("clip", 1): 1000, ("clip", 2): 4001}
+    for (arm, seed), length in lengths.items():
+        rows: dict[int, dict[str, object]] = {
+            step: {"train/loss": seed / step + 0.1} for step in range(1, length + 1)
+        }
+        rows[400] = {"train/loss": 0.1, "eval/sums/accuracy": seed / 10}
+        wandb_folder(tmp_path, f"{arm}{seed}", wandb_log(f"{arm}{seed}", arm, seed, rows))
+    brought = study(tmp_path)
+    kept = {
+        (arm, seed): [step["step"] for step in run["training"]]
+        for arm, own in runs(brought).items()
+        for seed, run in own.items()
+    }
+    assert [len(kept[key]) for key in lengths] == [400, 251, 501, 251]
+    assert [kept[key][-1] for key in lengths] == list(lengths.values())
+    assert set.intersection(*map(set, kept.values())) == set(range(1, 401, 16))
+    assert "of long training logs one step in 16 is kept, and the last" in brought.notes
+
+
 def test_a_resumed_run_is_one_run(tmp_path: Path) -> None:
     four_wandb(tmp_path)
     first: dict[int, dict[str, object]] = {10: {"train/loss": 0.5}}
@@ -348,7 +341,15 @@ def test_config_and_summary_beside_a_missing_log_are_read(tmp_path: Path) -> Non
         "eval:\n  value:\n    seed: 9\n"
     )
     (files / "wandb-summary.json").write_text('{"_step": 20, "eval/sums/accuracy": 0.875}')
-    assert values(study(tmp_path, arm_from="config"))["clip", 3] == 0.875
+    commit = "5" * 40
+    metadata = {"host": "laptop", "email": "me@example.org", "git": {"commit": commit}}
+    (files / "wandb-metadata.json").write_text(json.dumps(metadata))
+    brought = study(tmp_path, arm_from="config")
+    assert values(brought)["clip", 3] == 0.875
+    assert brought.document is not None
+    assert brought.document["provenance"]["code_commit"] == commit
+    assert "example.org" not in json.dumps(brought.document)
+    assert "laptop" not in json.dumps(brought.document)
 
 
 def test_steps_of_the_trainer_go_before_the_count_of_log_calls(tmp_path: Path) -> None:
@@ -708,6 +709,37 @@ def test_a_torn_event_file_is_read_as_far_as_it_goes_and_that_is_said(tmp_path: 
     brought = study(tmp_path)
     assert values(brought)["clip", 1] == 0.75
     assert any("cut off or damaged at byte" in note for note in brought.notes)
+
+
+MAKERS: dict[str, Callable[[Path], object]] = {
+    "runs table": lambda folder: table(folder / "runs.csv", TABLE),
+    "chart": lambda folder: chart(folder / "chart.csv", CURVES),
+    "wandb": four_wandb,
+    "mlflow": lambda folder: four_mlflow(folder / "mlruns"),
+    "mlflow.db": lambda folder: mlflow_database(folder / "mlflow.db", FINISHED),
+    "trackio": lambda folder: trackio_database(folder / "crates.db", TRACKED),
+    "tensorboard": four_folders,
+}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_a_file_that_is_damaged_in_any_way_is_read_or_refused_in_one_line(
+    kind: str, tmp_path: Path
+) -> None:
+    MAKERS[kind](tmp_path)
+    files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    draw = random.Random(kind)
+    for _ in range(15):
+        path = draw.choice(files)
+        whole = path.read_bytes()
+        path.write_bytes(damaged(whole, draw))
+        refused = ""
+        try:
+            study(path if len(files) == 1 else tmp_path)
+        except AuditError as error:
+            refused = str(error)
+        assert "\n" not in refused
+        path.write_bytes(whole)
 
 
 def test_the_untrained_model_in_a_log_is_no_evaluation_of_a_run(tmp_path: Path) -> None:
