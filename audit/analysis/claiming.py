@@ -18,7 +18,7 @@ from audit.analysis.settings import settings_for
 from audit.analysis.study import Study
 from audit.analysis.verdict import Refusal, Verdict, Weakening
 from audit.analysis.weakening import weakenings
-from audit.analysis.what_settles import Settling, settling
+from audit.analysis.what_settles import RefusedClaim, Settling, settling
 from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
 from audit.results import Results
 
@@ -100,15 +100,27 @@ class ClaimResult:
         """The same in one line; the verdict where it is supported."""
         return self.refusals[0].line if self.refusals else self.verdict.text
 
+    @property
+    def _refused(self) -> RefusedClaim:
+        return RefusedClaim(
+            self.claim, self.slug, self.comparison, self.look, self.min_seeds, self.rivals
+        )
+
     @cached_property
     def settling(self) -> Settling | None:
         """What would settle the claim, in figures; None where it is supported."""
-        return settling(self)
+        return None if self.supported else settling(self._refused)
+
+    def acts(self, file: str | None = None) -> tuple[str, ...]:
+        """Return what to do next, commands with that name of the results file."""
+        if self.settling is None:
+            return ()
+        return tuple(next_acts(self._refused, self.settling, file))
 
     @cached_property
     def next(self) -> tuple[str, ...]:
         """What to do next, one act or command each; empty where the claim is supported."""
-        return tuple(next_acts(self))
+        return self.acts()
 
     @property
     def settles(self) -> str:

@@ -7,26 +7,30 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from audit import numerals
-from audit.analysis.what_settles import ACT, LATER_LOOK, NOTHING, PLAN, RUNS, Settling
+from audit.analysis.what_settles import (
+    ACT,
+    LATER_LOOK,
+    NOTHING,
+    PLAN,
+    RUNS,
+    RefusedClaim,
+    Settling,
+)
 from audit.reasons import find_reason
 
 if TYPE_CHECKING:
-    from audit.analysis.claiming import ClaimResult
     from audit.stats import Needed
 
 _MOST = "more than 1000"
 _POWER = "at 80% power"
 
 
-def next_acts(result: ClaimResult, file: str | None = None) -> Iterator[str]:
+def next_acts(result: RefusedClaim, settling: Settling, file: str | None = None) -> Iterator[str]:
     """Yield what to do next about a refused claim, the nearest first.
 
     ``file`` is what commands call the results file: by default the name it was read by.
     """
     file = _file(result) if file is None else file
-    settling = result.settling
-    if settling is None:
-        return
     if settling.kind == NOTHING:
         yield _nothing(result, settling)
     elif settling.kind == RUNS:
@@ -58,7 +62,7 @@ def seeds_text(needed: Needed | None) -> str:
     return f"{needed.seeds} to {upper} seeds per arm"
 
 
-def _nothing(result: ClaimResult, settling: Settling) -> str:
+def _nothing(result: RefusedClaim, settling: Settling) -> str:
     found = result.comparison
     margin = "" if found is None else f"{found.settings.margin:g}"
     delta = "" if found is None else numerals.signed(found.delta)
@@ -74,7 +78,7 @@ def _nothing(result: ClaimResult, settling: Settling) -> str:
     return f"nothing settles this: {why}{target if aimed else ''}"
 
 
-def _up_to(result: ClaimResult, settling: Settling, file: str) -> Iterator[str]:
+def _up_to(result: RefusedClaim, settling: Settling, file: str) -> Iterator[str]:
     missing, runs = settling.missing or 0, settling.runs
     if settling.judgement == PLAN:
         yield f"train up to the plan's first look, {runs} runs per arm: {missing} more"
@@ -87,7 +91,7 @@ def _up_to(result: ClaimResult, settling: Settling, file: str) -> Iterator[str]:
         yield f"what {numerals.signed(effect)} needs: {_plan_command(file, effect)}"
 
 
-def _seeds(result: ClaimResult, settling: Settling, file: str) -> Iterator[str]:
+def _seeds(result: RefusedClaim, settling: Settling, file: str) -> Iterator[str]:
     found, remedy = result.comparison, settling.remedy
     if found is None or remedy is None:
         return
@@ -109,7 +113,7 @@ def _seeds(result: ClaimResult, settling: Settling, file: str) -> Iterator[str]:
         yield f"or a new study with a plan: {_plan_command(file, effect)} --declare plan.json"
 
 
-def _goal(result: ClaimResult, needed: Needed, span: float) -> str:
+def _goal(result: RefusedClaim, needed: Needed, span: float) -> str:
     direction, found = result.claim.direction, result.comparison
     margin = 0.0 if found is None else found.settings.margin
     if direction == "equivalent":
@@ -125,7 +129,7 @@ def _amount(needed: Needed) -> str:
     return text if needed.tasks is not None else f"{text} {_POWER}"
 
 
-def _how(result: ClaimResult, settling: Settling, needed: Needed) -> str:
+def _how(result: RefusedClaim, settling: Settling, needed: Needed) -> str:
     """Say how so many seeds are judged, where they are no new study."""
     if needed.tasks is not None:
         return ""
@@ -141,7 +145,7 @@ def _how(result: ClaimResult, settling: Settling, needed: Needed) -> str:
     return ", in a new study"
 
 
-def _next_look(result: ClaimResult, file: str) -> Iterator[str]:
+def _next_look(result: RefusedClaim, file: str) -> Iterator[str]:
     look = result.look
     if look is None or look.plan is None or look.next is None:
         return
@@ -154,7 +158,7 @@ def _plan_command(file: str, effect: float) -> str:
     return f"audit plan {file} --effect {effect:g}"
 
 
-def _file(result: ClaimResult) -> str:
+def _file(result: RefusedClaim) -> str:
     """Return the results file as one types it; what was read from a pipe has no name."""
     name = "" if result.comparison is None else result.comparison.study.results.name
     return "FILE" if name in ("", "-") or name.startswith("<") else shlex.quote(name)

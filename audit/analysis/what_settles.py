@@ -9,8 +9,8 @@ from audit.analysis.design import SPREAD_LIMIT, Design
 from audit.analysis.looks import AFTER_LOOK, IN_PLAN, ONE_LOOK, ClaimLook
 
 if TYPE_CHECKING:
-    from audit.analysis.claiming import ClaimResult
     from audit.analysis.comparisons import Comparison
+    from audit.claims import Claim
     from audit.stats import Remedy
     from audit.stats.remedies import NextJudgement
 
@@ -28,6 +28,18 @@ BY_INTERVAL = frozenset(
         "wrong-way",
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedClaim:
+    """A refused claim as far as a remedy depends on it; see `ClaimResult` for its fields."""
+
+    claim: Claim
+    slug: str
+    comparison: Comparison | None
+    look: ClaimLook | None
+    min_seeds: int
+    rivals: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +77,8 @@ class Settling:
     threshold: float | None = None
 
 
-def settling(result: ClaimResult) -> Settling | None:
-    """Return what would settle a claim; None where it is supported."""
-    if result.supported:
-        return None
+def settling(result: RefusedClaim) -> Settling:
+    """Return what would settle a claim."""
     found, slug = result.comparison, result.slug
     if found is None:
         return Settling(ACT, slug)
@@ -87,7 +97,7 @@ def settling(result: ClaimResult) -> Settling | None:
     return _by_seeds(result, found, found.design)
 
 
-def _by_seeds(result: ClaimResult, comparison: Comparison, design: Design) -> Settling:
+def _by_seeds(result: RefusedClaim, comparison: Comparison, design: Design) -> Settling:
     claim = result.claim
     if claim.direction == "equivalent" and not design.tasks_known:
         return Settling(ACT, "rounded-scores")
@@ -176,7 +186,9 @@ def figures_unclaimed(comparison: Comparison) -> Remedy | None:
     )
 
 
-def next_judgement(result: ClaimResult, comparison: Comparison) -> tuple[NextJudgement, int | None]:
+def next_judgement(
+    result: RefusedClaim, comparison: Comparison
+) -> tuple[NextJudgement, int | None]:
     """Return how a refused claim will be judged next, and the look that was spent on it.
 
     In a plan by the looks that are left. Without one the look that refused it is spent, and more

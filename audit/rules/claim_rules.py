@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from audit.analysis.claiming import ClaimResult
-from audit.analysis.remedy_text import next_acts
 from audit.claims import BASE
 from audit.finding import Severity
 from audit.rules.case import Case
@@ -24,9 +23,7 @@ def _refused(case: Case, wanted: Callable[[ClaimResult], bool]) -> Iterator[Chec
             continue
         claim = result.claim
         name = f"{claim.text}: {result.reason}"
-        acts = "; ".join(
-            next_acts(result, "FILE")
-        )  # a finding is the same whatever the file's name
+        acts = "; ".join(result.acts("FILE"))  # a finding is the same whatever the file's name
         settles = f"; to settle it: {acts}" if acts else ""
         yield Failed(claim.pointer or "", name + settles, claim.direction, result.verdict.text)
 
