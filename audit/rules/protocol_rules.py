@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from audit.facts.measurements import base_evaluations
+from audit.facts.starts import INITIAL_PARAMETERS, starts
 from audit.finding import ERROR, INFO, WARNING
 from audit.pointer import join
 from audit.results import Arm, Evaluation, Results, Run
@@ -109,7 +110,7 @@ def unmatched_protocol(arms: Versus) -> Iterator[CheckResult]:
     yield from _settings(arms.results, top, other)
     yield from _decoding(top, other)
     yield from _environments(top, other)
-    yield from _starts(top, other)
+    yield from _starts(arms)
     yield from _seed_sets(top, other)
 
 
@@ -179,19 +180,17 @@ def _conditions(arm: Arm) -> dict[tuple[str | None, str], Evaluation]:
     return found
 
 
-def _starts(top: Arm, arm: Arm) -> Iterator[CheckResult]:
-    key = "initial_parameters_sha256"
-    first = {run.seed: run.document.get(key) for run in top.runs if run.seed is not None}
-    for run in arm.runs:
-        expected = None if run.seed is None else first.get(run.seed)
-        actual = run.document.get(key)
-        if expected is None or actual is None:
+def _starts(arms: Versus) -> Iterator[CheckResult]:
+    for start in starts(arms.results):
+        if start.other.arm != arms.other.name or start.hashes is None:
             continue
+        expected, actual = start.hashes
         if expected == actual:
             yield Passed()
         else:
-            what = f"the starting parameters at seed {run.seed}"
-            yield _found(join(run.pointer, key), what, top, expected, actual)
+            what = f"the starting parameters at seed {start.other.seed}"
+            pointer = join(start.other.pointer, INITIAL_PARAMETERS)
+            yield _found(pointer, what, arms.top, expected, actual)
 
 
 def _seed_sets(top: Arm, arm: Arm) -> Iterator[CheckResult]:
