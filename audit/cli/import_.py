@@ -147,7 +147,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write there, not to stdout; claims and plans of the results file there are kept",
     )
     parser.add_argument(
-        "--force", action="store_true", help="write over an input, or what is no results file"
+        "--force", action="store_true", help="replace a file that is no results file"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
 
