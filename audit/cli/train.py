@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from audit import numerals
 from audit.cli.examples import add_examples
 from audit.errors import UsageError
 
@@ -152,11 +153,13 @@ def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> 
 
 def _report(document: Mapping[str, Any], runs: list[tuple[str, Any]], output: Path) -> None:
     base = [b["accuracy"] for b in document["base_evaluations"]]
-    print(f"{output}   base accuracy {min(base):.3f} to {max(base):.3f} ({len(base)} evaluations)")
+    print(
+        f"{output}   base accuracy {numerals.fraction(min(base), 3)} to {numerals.fraction(max(base), 3)} ({len(base)} evaluations)"
+    )
     for arm, run in runs:
         if run["status"] == "finished":
             metrics = run["method_metrics"]
-            outcome = f"accuracy {metrics['accuracy']:.3f}"
+            outcome = f"accuracy {numerals.fraction(metrics['accuracy'], 3)}"
         else:
             outcome = f"{run['status']}: {run['failure']}"
         print(f"  {arm:<24} seed {run['seed']:<6} {outcome}")

@@ -34,7 +34,8 @@ def unknown_key(case: Case) -> Iterator[CheckResult]:
     """Unknown key; allowed but ignored.
 
     Why
-        A misspelt key reads as an absent one, and nothing says so.
+        A misspelt key reads as an absent one. One that is nearly a known key is a warning, which
+        a gate shows too.
     Fix
         Correct its spelling, or leave it: nothing depends on it.
     Bad
@@ -42,10 +43,15 @@ def unknown_key(case: Case) -> Iterator[CheckResult]:
     Good
         "launched_seeds": {"method": [1, 2, 3]}
     """
-    from audit.schema import unknown_keys
+    from audit.schema import nearest_key, unknown_keys
 
     pointers = [] if case.results.keeps_to_named_keys else unknown_keys(case.results.document)
     for pointer in pointers:
-        yield Failed(pointer, "a key the schema does not know")
+        near = nearest_key(case.results.document, pointer)
+        if near is None:
+            yield Failed(pointer, "a key the schema does not know")
+        else:
+            message = f"a key the schema does not know; did you mean {near}?"
+            yield Failed(pointer, message, severity=Severity.WARNING)
     if not pointers:
         yield Passed()

@@ -11,7 +11,7 @@ from audit.cli.formats.gate_text import (
     shown_result,
     waiver_lines,
 )
-from audit.cli.formats.markdown import escaped, skipped_line, within_limit
+from audit.cli.formats.markdown import escaped, skipped_lines, within_limit
 from audit.cli.layout import markdown_table
 from audit.fleet.files import FileResults
 from audit.fleet.rows import Counts, Row
@@ -35,8 +35,7 @@ def _lines(
     yield f"## audit gate: {counts.text}"
     yield ""
     if not counts.claims and counts.studies:
-        yield f"Nothing is judged until something is claimed: {escaped(HOW_TO_CLAIM)}."
-        yield f"{escaped(NOTHING_CLAIMED)}."
+        yield f"No claim was found: {escaped(HOW_TO_CLAIM)}; {escaped(NOTHING_CLAIMED)}."
         yield ""
     if rows:
         cells = (tuple(escaped(shortened(cell, _MOST)) for cell in row_cells(row)) for row in rows)
@@ -49,8 +48,8 @@ def _lines(
     if told:
         yield from (f"- {escaped(line)}" for line in told)
         yield ""
-    if results.skipped:
-        yield skipped_line(results)
+    for line in skipped_lines(results):
+        yield line
         yield ""
     yield f"policy: {escaped(policy.source)}"
 

@@ -42,6 +42,7 @@ def _variables(
         ("Waived", [line for file in results.files for line in waiver_lines(file)]),
         ("Not judged", [str(file.error) for file in results.files if file.error is not None]),
         ("Passed over: no schema_version", list(results.skipped)),
+        ("Passed over", [f"{passed.path}: {passed.why}" for passed in results.passed_over]),
     )
     return {
         "title": f"audit gate: {counts.text}",
