@@ -142,6 +142,7 @@ def verify(
     artifacts: str | Path | None = None,
     claims: Iterable[Claim] = (),
     policy: Policy | None = None,
+    siblings: Iterable[float] = (),
 ) -> Report:
     """Check a results file against its contract, itself and the data at hand.
 
@@ -157,6 +158,8 @@ def verify(
         Claims to judge beside those of the file.
     policy : Policy, optional
         Limits and waivers; the built-in defaults when left out.
+    siblings : iterable of float
+        P-values, before Holm's correction, of claims that other files of the same study make.
 
     Raises
     ------
@@ -164,7 +167,7 @@ def verify(
         When ``data`` or ``artifacts`` cannot be read.
     """
     policy = policy or Policy()
-    case = _case(results, data, artifacts, tuple(claims), policy)
+    case = replace(_case(results, data, artifacts, tuple(claims), policy), siblings=tuple(siblings))
     tally = _Tally()
     # A refused claim fails whatever rules are selected; only a waiver, with a reason, lets it by.
     kept = CLAIM_RULES if case.claims or results.items("claims") else ()

@@ -205,8 +205,8 @@ class Arm:
 
     @property
     def is_control(self) -> bool:
-        """Whether its role or its name says control or baseline."""
-        words = f"{self.role} {self.name}".lower()
+        """Whether its role says control; its name counts where it has no role."""
+        words = (self.role or self.name).lower()
         return "control" in words or "baseline" in words
 
 

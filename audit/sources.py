@@ -34,14 +34,14 @@ class PassedOver:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Search:
     """The files behind what the user named, and what a folder held beside them."""
 
     targets: tuple[Target, ...]
     passed_over: tuple[PassedOver, ...] = ()
 
 
-def expand(paths: Iterable[str]) -> Found:
+def expand(paths: Iterable[str]) -> Search:
     """Return the files behind what the user named, each once, in a stable order.
 
     A folder gives every ``*.json`` below it, sorted by path; hidden folders, virtual environments
@@ -63,7 +63,7 @@ def expand(paths: Iterable[str]) -> Found:
             known = targets.get(found.path)
             if known is None or (found.named and not known.named):
                 targets[found.path] = found
-    return Found(tuple(targets.values()), tuple(passed.values()))
+    return Search(tuple(targets.values()), tuple(passed.values()))
 
 
 def _found(path: str) -> Iterator[Target | PassedOver]:

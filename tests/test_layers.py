@@ -1,8 +1,10 @@
-"""The table of layers: a module imports only from rows below its own, or from its own room."""
+"""Imports go one way and names have one meaning: layers, circles, classes and modules."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -28,7 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("config",),
     ("schema", "sources"),
-    ("stats*", "reading", "writing", "simulation"),
+    ("stats*", "reading", "writing", "simulation", "run_record"),
     ("git",),
     (
         "pointer",
@@ -83,3 +85,134 @@ def test_a_module_imports_only_from_below(path: Path) -> None:
         if there not in ROW or there == "__init__" or (here == there and here in OPEN):
             continue
         assert ROW[there] > ROW[here], f"{path.name} imports {name}"
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Return the modules of the package a file imports, in functions and for types too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            members = (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {member if member in NAMES else node.module for member in members}
+    return (found & NAMES) - {module_name(path), FRONT_DOOR}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {module_name(path) for path in modules()}
+
+# The front door names every public home, and imports them on first use.
+FRONT_DOOR = "audit"
+
+# Circles that are left; the list only shrinks.
+KNOWN_CIRCLES: tuple[frozenset[str], ...] = (
+    # The figures read the page's variables, which list the figures.
+    frozenset(
+        {
+            "audit.pages.figures",
+            "audit.pages.figures.deltas",
+            "audit.pages.figures.lottery",
+            "audit.pages.figures.power",
+            "audit.pages.figures.seeds",
+            "audit.pages.figures.training",
+            "audit.pages.figures.variance",
+            "audit.pages.variables",
+        }
+    ),
+    # The import of a folder is a part of the command that it calls back.
+    frozenset({"audit.cli.import_", "audit.cli.import_folder"}),
+)
+
+
+def circles(graph: Mapping[str, set[str]]) -> set[frozenset[str]]:
+    """Return the sets of modules that import each other, directly or through others (Tarjan)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: set[frozenset[str]] = set()
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            place = stack.index(node)
+            members, stack[place:] = stack[place:], []
+            if len(members) > 1:
+                found.add(frozenset(members))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def test_no_modules_import_each_other() -> None:
+    graph = {
+        module_name(path): imported_modules(path)
+        for path in modules()
+        if module_name(path) != FRONT_DOOR
+    }
+    found = circles(graph)
+    assert {tuple(sorted(circle)) for circle in found - set(KNOWN_CIRCLES)} == set()
+    assert set(KNOWN_CIRCLES) <= found, "a circle is gone: take it out of KNOWN_CIRCLES"
+
+
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        ({"a": {"b"}, "b": set()}, []),
+        ({"a": {"b"}, "b": {"a"}}, ["ab"]),
+        ({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}, ["abc"]),
+        ({"a": {"b"}, "b": {"a"}, "c": {"d"}, "d": {"c"}}, ["ab", "cd"]),
+    ],
+)
+def test_a_circle_is_found_however_long(graph: dict[str, set[str]], expected: list[str]) -> None:
+    assert circles(graph) == {frozenset(members) for members in expected}
+
+
+# Public class names that two modules define; the list only shrinks.
+KNOWN_CLASSES = {
+    # A part of a study as the file has it, as it is trained, and as a page shows it.
+    *("Arm", "Finding", "Study", "Replication", "Round"),
+    # Small records of readers and writers that never meet.
+    *("Outcomes", "Piece", "Reading", "Row", "Table", "Tally"),
+}
+# Module names that two rooms use; the list only shrinks.
+KNOWN_MODULES = {
+    # What a room makes of one thing: a statistic, a fact, a comparison, a page.
+    *("arms", "averages", "conditions", "deltas", "environment", "outcomes", "rounds", "study"),
+    # A command and what it calls, a format and its writer, a helper of two rooms.
+    *("arguments", "markdown", "numbers", "plan", "render", "rows", "scales", "settings"),
+}
+
+
+def twice(names: list[str]) -> set[str]:
+    return {name for name, count in Counter(names).items() if count > 1}
+
+
+def test_a_public_class_name_has_one_meaning() -> None:
+    names = [
+        node.name
+        for path in modules()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert twice(names) - KNOWN_CLASSES == set()
+    assert twice(names) >= KNOWN_CLASSES, "a name has one meaning now: take it out of the list"
+
+
+def test_a_module_name_has_one_meaning() -> None:
+    names = [path.stem for path in modules() if path.stem not in ("__init__", "__main__")]
+    assert twice(names) - KNOWN_MODULES == set()
+    assert twice(names) >= KNOWN_MODULES, "a name has one meaning now: take it out of the list"

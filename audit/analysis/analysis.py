@@ -84,6 +84,7 @@ def analyse(
     policy: Policy | None = None,
     claims: Iterable[Claim | str] = (),
     looked: Iterable[int] = (),
+    siblings: Iterable[float] = (),
 ) -> Analysis:
     """Compute the statistics of a results file.
 
@@ -98,11 +99,14 @@ def analyse(
     looked : iterable of int
         Runs per arm at which the claims were judged before, without a plan; what the file says
         where left out.
+    siblings : iterable of float
+        P-values, before Holm's correction, of the claims that other files of the same study make:
+        splitting a study over files does not leave its family of claims.
     """
     study = Study(results, policy or Policy(), tuple(looked) or looks_before(results))
     given = (parse_claim(one) if isinstance(one, str) else one for one in claims)
     made = (*claims_of(results), *given)
-    judged = judge(study, (*made, *guardrail_claims(study, made)))
+    judged = judge(study, (*made, *guardrail_claims(study, made)), tuple(siblings))
     found = measures(results)
     compared = {
         without_direction(c.comparison): c.comparison for c in judged if c.comparison is not None

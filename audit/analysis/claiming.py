@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from audit import numerals
-from audit.analysis.averages import averaged_measure
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.conditions import refusals_by_conditions
 from audit.analysis.design import MORE_TASKS, Design
@@ -57,6 +56,8 @@ class ClaimResult:
         Of the claim alone; 1 where it is refused.
     holm_p_value : float
         Adjusted for all declared claims.
+    family_p_value : float
+        What enters Holm's correction: ``p_value`` with the correction for several looks.
     min_seeds : int
         Training runs per arm that the policy asks for.
     look : ClaimLook or None
@@ -70,6 +71,7 @@ class ClaimResult:
     p_value: float
     holm_p_value: float
     min_seeds: int
+    family_p_value: float = 1.0
     look: ClaimLook | None = None
 
     @property
@@ -184,35 +186,38 @@ def _judged_margin(claim: Claim, comparison: Comparison) -> float:
     return comparison.settings.margin if claim.direction in ("equivalent", "no loss") else 0.0
 
 
-def judge(study: Study, claims: Sequence[Claim]) -> tuple[ClaimResult, ...]:
+def judge(
+    study: Study, claims: Sequence[Claim], siblings: Sequence[float] = ()
+) -> tuple[ClaimResult, ...]:
     """Judge several claims together: Holm's correction runs over all of them.
 
-    A claim that is refused stays in the family with p = 1.
+    A claim that is refused stays in the family with p = 1. ``siblings`` are the p-values of the
+    claims that other files of the study make.
     """
     min_seeds = max(study.policy.min_seeds, FEWEST_FOR_A_CLAIM)
     drafts = [_draft(study, claim, min_seeds) for claim in claims[:MOST_CLAIMS]]
     drafts += [_Draft(claim, None, (_TOO_MANY,), 1.0) for claim in claims[MOST_CLAIMS:]]
     if not drafts:
         return ()
-    adjusted = _adjusted(drafts)
+    adjusted = _adjusted(drafts, siblings)
     return tuple(
         _result(draft, p_value, min_seeds) for draft, p_value in zip(drafts, adjusted, strict=True)
     )
 
 
-def _adjusted(drafts: Sequence[_Draft]) -> list[float]:
+def _adjusted(drafts: Sequence[_Draft], siblings: Sequence[float]) -> list[float]:
     """Return each draft's p-value after Holm's correction; a claim made twice is one of them.
 
     Guardrails stand outside: what is shipped needs all of them, so each keeps its own error rate.
     """
-    family = iter(_holm([draft for draft in drafts if not draft.claim.guardrail]))
+    family = iter(_holm([d for d in drafts if not d.claim.guardrail], siblings))
     return [draft.adjusted if draft.claim.guardrail else next(family) for draft in drafts]
 
 
-def _holm(drafts: Sequence[_Draft]) -> list[float]:
+def _holm(drafts: Sequence[_Draft], siblings: Sequence[float]) -> list[float]:
     places: dict[object, int] = {}
     order = [places.setdefault(draft.hypothesis, len(places)) for draft in drafts]
-    p_values = [0.0] * len(places)
+    p_values = [0.0] * len(places) + list(siblings)
     for place, draft in zip(order, drafts, strict=True):
         p_values[place] = draft.adjusted
     if len(p_values) > 1:
@@ -235,6 +240,7 @@ def _result(draft: _Draft, holm_p_value: float, min_seeds: int) -> ClaimResult:
         p_value=draft.p_value,
         holm_p_value=holm_p_value,
         min_seeds=min_seeds,
+        family_p_value=draft.adjusted,
         look=draft.look,
     )
 
@@ -326,6 +332,8 @@ def _average(results: Results, claim: Claim, found: Sequence[Measure]) -> Measur
         parts.append(replace(known[name], checkpoints=claim.checkpoints))
     if len(parts) < 2:
         return Refusal("not-measured", "an average needs two benchmarks or more")
+    from audit.analysis.averages import averaged_measure
+
     return averaged_measure(parts, claim.average or OVER_BENCHMARKS)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
+from typing import TYPE_CHECKING
 
-from audit.analysis.averages import averaged
 from audit.analysis.by_score import on_unit, score_numbers, scores_of
 from audit.analysis.by_task import TaskTest
 from audit.analysis.design import Design, design_of_scores, design_of_tasks
@@ -24,7 +24,6 @@ from audit.analysis.refusals import (
     refusals_by_runs,
     refusals_by_tasks,
 )
-from audit.analysis.resampled import Resampled, resample
 from audit.analysis.settings import Settings
 from audit.analysis.study import Study
 from audit.analysis.tables import Aligned, align
@@ -40,6 +39,10 @@ from audit.claims import BASE
 from audit.facts.evidence import Evidence
 from audit.facts.evidence import weakest as least_evidence
 from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
+
+if TYPE_CHECKING:
+    from audit.analysis.resampled import Resampled
+    from audit.stats import CollapseRisk
 
 # With fewer runs the error rate is not kept everywhere: see benchmarks/calibration.md.
 PROVISIONAL_BELOW = 3
@@ -192,7 +195,28 @@ class Comparison:
     @cached_property
     def description(self) -> Description:
         """What is shown beside the verdict and decides nothing: pairs, one-seed interval."""
-        return describe(self.study, self)
+        return describe(
+            self.study.results,
+            self.control,
+            self.treatment,
+            measure=self.measure,
+            level=self.settings.level,
+            aligned=self.aligned,
+            refused=bool(self.refusals),
+        )
+
+    @cached_property
+    def collapse_risk(self) -> CollapseRisk | None:
+        """What collapses that were not seen may undo of a gain; None where there is no gain."""
+        standing = self.standing
+        if standing is None or self.decision is None or self.decision.word != "gain":
+            return None
+        sign = 1.0 if self.measure.higher_is_better else -1.0
+        mean = standing.result.treatment.mean if sign > 0 else 1 - standing.result.treatment.mean
+        from audit.stats import collapse_risk
+
+        runs = len(self.treatment.runs)
+        return collapse_risk(sign * standing.result.delta, mean, runs=runs, level=0.95)
 
     @cached_property
     def floor(self) -> Floor | NotMeasured:
@@ -343,6 +367,8 @@ class Comparison:
         whole = self.aligned.complete()
         if not whole.tasks:
             return NotMeasured("no task is in every run")
+        from audit.analysis.resampled import resample
+
         return resample(
             whole,
             span=self.measure.span or 1.0,
@@ -354,6 +380,8 @@ class Comparison:
     def parsing(self) -> Parsing | None:
         """The difference split into format and content; None where nothing is unparsed."""
         if self.aligned is None or self.against == BASE or self.kind == "one-seed":
+            return None
+        if self.measure.given_parsed:
             return None
         whole = self.aligned.complete()
         return parsing(whole, self.measure, self.settings, paired=self.paired)
@@ -401,7 +429,11 @@ def compare(
             refusals.append(Refusal("incomplete", f"the tasks cannot be matched: {found}"))
         else:
             refusals += refusals_by_tasks(found)
-            numbers = test.readings(found)
+            if measure.given_parsed:
+                numbers, lacking = _among_parsed(found, measure, settings, paired)
+                refusals += lacking
+            else:
+                numbers = test.readings(found)
     elif against != BASE and control.measured and treatment.measured:
         printed = study.printed_scores(measure)
         scored = score_numbers(control, treatment, measure, settings, printed)
@@ -428,9 +460,22 @@ def compare(
     )
 
 
+def _among_parsed(
+    aligned: Aligned, measure: Measure, settings: Settings, paired: bool
+) -> tuple[tuple[Numbers, ...], list[Refusal]]:
+    """Return the test of right answers among the parsed ones, or why it cannot be made."""
+    found = parsing(aligned.complete(), measure, settings, paired=paired)
+    if found is None:
+        line = "no run records its unparsed answers, so none can be left out"
+        return (), [Refusal("not-measured", line)]
+    return (found.among_parsed,), []
+
+
 def _by_average(
     study: Study, measure: Measure, arm: str, against: str, settings: Settings
 ) -> Comparison:
+    from audit.analysis.averages import averaged
+
     found = averaged(study, measure, arm, against, settings)
     told = ordered(found.refusals)
     decisions = [numbers.decision(settings) for numbers in found.numbers]

@@ -15,6 +15,8 @@ from audit.claims import BASE
 from audit.results import DEFAULT_METRIC, Arm, Evaluation, Results, Run
 
 _PASS_AT = re.compile(r"pass@([1-9][0-9]*)")
+# What the name of a metric ends with where only parsed answers count.
+GIVEN_PARSED = "-given-parsed"
 # Metrics that are shares of right answers by what people mean by them; others say so by `kind`.
 _SHARES = re.compile(
     r"(?:[a-z0-9]+[-_ ])*(?:acc|accuracy|exact[-_ ]?match|em|success[-_ ]rate|solve[-_ ]rate"
@@ -34,6 +36,7 @@ class Measure:
     ``averaged_weights`` is how the weights of the evaluated model were averaged, as JSON text:
     such a model is another one than any checkpoint. ``parts`` are the measures that this one
     averages, ``average`` says what weighs the same in it: ``benchmarks`` or ``tasks``.
+    ``given_parsed`` asks for right answers among the parsed ones.
     """
 
     metric: str
@@ -48,11 +51,14 @@ class Measure:
     averaged_weights: str | None = None
     parts: tuple[Measure, ...] = ()
     average: str | None = None
+    given_parsed: bool = False
 
     @property
     def name(self) -> str:
         """What people call it: ``accuracy``, or ``pass@4`` where computed."""
         name = self.metric if self.attempts is None else f"pass@{self.attempts}"
+        if self.given_parsed:
+            name += GIVEN_PARSED
         return name if self.averaged_weights is None else f"{name} of averaged weights"
 
     @property
@@ -90,6 +96,9 @@ def measures(results: Results) -> tuple[Measure, ...]:
 def find_measures(results: Results, metric: str, benchmark: str | None) -> tuple[Measure, ...]:
     """Return the measures a claim's words may mean; ``pass@k`` is found in counts of answers."""
     known = measures(results)
+    if metric.endswith(GIVEN_PARSED):
+        whole = find_measures(results, metric.removesuffix(GIVEN_PARSED), benchmark)
+        return tuple(replace(measure, given_parsed=True) for measure in whole)
     named = [m for m in known if m.metric == metric]
     attempts = _PASS_AT.fullmatch(metric)
     if attempts and not _has_outcomes(results, metric):

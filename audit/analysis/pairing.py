@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from audit.analysis.measures import MeasuredRun, Side
+from audit.analysis.measures import Measure, MeasuredRun, Side
 from audit.analysis.numbers import Interval, has_width, is_level
+from audit.analysis.tables import Aligned
 from audit.claims import BASE
 from audit.errors import InsufficientData
 from audit.results import DEFAULT_METRIC, Results
 
 if TYPE_CHECKING:
-    from audit.analysis.comparisons import Comparison
-    from audit.analysis.study import Study
     from audit.stats import PairedT
 
 
@@ -80,15 +79,40 @@ class Description:
     collapse_bound: dict[str, float]
 
 
-def describe(study: Study, comparison: Comparison) -> Description:
-    """Return the figures beside a verdict."""
+def describe(
+    results: Results,
+    control: Side,
+    treatment: Side,
+    *,
+    measure: Measure,
+    level: float,
+    aligned: Aligned | None,
+    refused: bool,
+) -> Description:
+    """Return the figures beside a verdict.
+
+    Parameters
+    ----------
+    results : Results
+    control, treatment : Side
+    measure : Measure
+    level : float
+        Confidence level.
+    aligned : Aligned or None
+        Outcomes per task, where both sides have them.
+    refused : bool
+        No verdict is given: the interval of these very models is shown instead.
+    """
     from audit.stats import paired_t, seed_correlation
 
-    control, treatment = comparison.control, comparison.treatment
     pairs = [] if control.name == BASE else _pairs(control, treatment)
     differences = [b - a for _, a, b in pairs]
     several = len(pairs) > 1
-    interval = _one_seed_interval(study.results, comparison) if comparison.refusal else None
+    interval = None
+    if refused and aligned is not None:
+        interval = _one_seed_interval(aligned, measure, level)
+    elif refused:
+        interval = _printed_interval(results, measure, treatment.name, control.name)
     return Description(
         scores={side.name: _run_scores(side) for side in (treatment, control)},
         pairs=tuple(SeedPair(seed, float(b), float(a), float(b - a)) for seed, a, b in pairs),
@@ -98,7 +122,7 @@ def describe(study: Study, comparison: Comparison) -> Description:
             if several
             else None
         ),
-        paired_t=paired_t(differences, level=comparison.settings.level) if several else None,
+        paired_t=paired_t(differences, level=level) if several else None,
         one_seed=interval,
         tipping_sd=_tipping_sd(interval),
         collapse_bound=_collapse_bounds(treatment, control),
@@ -150,13 +174,10 @@ def _unpaired(control: Side, treatment: Side) -> tuple[Unpaired, ...]:
     return tuple(found)
 
 
-def _one_seed_interval(results: Results, comparison: Comparison) -> Interval | None:
+def _one_seed_interval(aligned: Aligned, measure: Measure, level: float) -> Interval | None:
     from audit.stats import one_seed_interval
 
-    aligned = comparison.aligned
-    level, span = comparison.settings.level, comparison.measure.span or 1.0
-    if aligned is None:
-        return _printed_interval(results, comparison)
+    span = measure.span or 1.0
     table = aligned.complete()
     if not table.tasks:
         return None
@@ -181,13 +202,15 @@ def _one_seed_interval(results: Results, comparison: Comparison) -> Interval | N
     )
 
 
-def _printed_interval(results: Results, comparison: Comparison) -> Interval | None:
+def _printed_interval(
+    results: Results, measure: Measure, arm: str, against: str
+) -> Interval | None:
     """Return the interval the source printed for these two arms."""
-    if comparison.metric not in (DEFAULT_METRIC, "pass@1"):
+    if measure.name not in (DEFAULT_METRIC, "pass@1"):
         return None
     for printed in results.block("reported").get("comparisons") or ():
         names = [_resolved(results, printed.get(key)) for key in ("arm", "against")]
-        if names == [comparison.arm, comparison.against] and _complete(printed):
+        if names == [arm, against] and _complete(printed):
             return printed_interval(printed)
     return None
 

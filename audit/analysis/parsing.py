@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from audit.analysis.measures import Measure
@@ -11,6 +12,7 @@ from audit.analysis.numbers import Interval, Numbers, Reading
 from audit.analysis.settings import Settings
 from audit.analysis.tables import Aligned, Table
 from audit.errors import InsufficientData
+from audit.stats.pivot import Pivot
 
 if TYPE_CHECKING:
     from audit.stats import FormatSplit
@@ -55,6 +57,25 @@ class Parsing:
         by_format, by_content = (part.decision(settings).word == word for part in self.parts)
         if by_format:
             yield "format" if by_content else "format-only"
+
+    @property
+    def among_parsed(self) -> Numbers:
+        """The difference of right answers over parsed ones: content over the mean parsed share."""
+        share = Fraction(repr(self.split.mean_parsed))
+        content = self.split.content
+        fixed, raw = (
+            Pivot(pivot.delta / share, pivot.variance / share**2, pivot.df)
+            for pivot in (content.fixed_pivot, content.raw_pivot)
+        )
+        arms = (
+            replace(arm, mean=mean)
+            for arm, mean in zip(
+                (content.treatment, content.control), self.given_parsed, strict=True
+            )
+        )
+        scaled = replace(content, delta=float(fixed.delta), fixed_pivot=fixed, raw_pivot=raw)
+        scaled = replace(scaled, treatment=next(arms), control=next(arms))
+        return replace(self.content, result=scaled.at(content.fixed.level))
 
     def decides(self, word: str, settings: Settings) -> bool:
         """Whether a gain or loss is format alone, and half of it or more."""

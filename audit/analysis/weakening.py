@@ -99,4 +99,7 @@ def _collapse(comparison: Comparison) -> Iterator[Weakening]:
         return
     runs, limit = len(comparison.treatment.runs), numerals.percent(bound)
     line = f"none of {runs} {comparison.arm} runs collapsed; up to {limit} could (95%)"
+    risk = comparison.collapse_risk
+    if risk is not None and risk.undoing_rate is not None and risk.undoing_rate < bound:
+        line += f", and {numerals.percent(risk.undoing_rate)} would undo the gain"
     yield Weakening("collapse", line)

@@ -24,6 +24,7 @@ from audit.cli.judging_options import (
 )
 from audit.cli.output import guard, publish
 from audit.errors import InputError, UsageError
+from audit.fleet.families import joined
 from audit.fleet.files import FileResult, FileResults, collect
 from audit.fleet.judging import BothPolicies, Judge, lost
 from audit.fleet.rows import ORDERS, Counts, Row, counts_of, rows_of
@@ -86,13 +87,13 @@ def main(options: argparse.Namespace) -> int:
     policy = policy_in_force(options)
     located = any(name in _LOCATED for name in (options.format, *(name for name, _ in also)))
     own = Judge(policy, choices_of(options), claims_of(options), located=located)
-    judge: Callable[[str], FileResult] = own
+    judge: Judge | BothPolicies = own
     wanted, before = _changed(options, policy)
     if before is not None:
         judge = BothPolicies(own, replace(own, policy=before))
         policy = replace(policy, source=f"{policy.source}, and {before.source}")
     visit = partial(_visit, options)
-    results = collect(options.paths, judge, visit, wanted=wanted)
+    results = joined(collect(options.paths, judge, visit, wanted=wanted), judge)
     read = [*(file.name for file in results.files), options.policy]
     for path in (options.output, *(path for _, path in also)):
         guard(path, read, force=options.force)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import argparse
 import glob
-import json
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from audit.cli import import_folder
+from audit.cli.imported_file import finish, put
 from audit.errors import InputError, UsageError
 from audit.importers import IMPORTERS, fitting, importer
-from audit.importers.columns import ROLES
+from audit.importers.columns import MAPPED, ROLES
 from audit.importers.draft import Options
 from audit.importers.every_eval_ever import write
 from audit.importers.foreign import Foreign, Table, read_foreign
+from audit.importers.path_seeds import PATH
 from audit.importers.sniff import other_kind
 from audit.importers.study import Layout, Placed, assemble
 from audit.results import load
 from audit.safetext import visible
-from audit.writing import write_whole
 
 # The format of our own files, for --to.
 RESULTS = "results"
@@ -76,7 +77,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     layout.add_argument(
         "--seed-from",
         metavar="PATTERN",
-        help="where a path holds the training seed: 'seed{seed}', or a regular expression",
+        help="where the training seed stands: path, a KEY or column, 'seed{seed}' of a path, or a "
+        "regular expression",
+    )
+    layout.add_argument(
+        "--seed-is",
+        choices=("training", "decoding"),
+        help="what seeds and runs of unknown meaning are: trainings of their own, or evaluations "
+        "of one training",
     )
     reading = parser.add_argument_group("what a file does not say itself")
     reading.add_argument("--metric", metavar="NAME", help="which metric, or what a column measures")
@@ -87,11 +95,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--lower-is-better", action="store_true", help="direction of a metric that is no accuracy"
     )
     reading.add_argument(
+        "--map",
         "--column",
+        dest="roles",
         action="append",
         default=[],
-        metavar="ROLE=NAME",
-        help="column of a table for " + ", ".join(ROLES),
+        metavar="ROLE=POINTER",
+        help=f"column, or JSON Pointer within a record, of {', '.join(ROLES)} and others; may be "
+        "repeated",
+    )
+    reading.add_argument(
+        "--missing",
+        choices=("wrong",),
+        help="answers that are absent count as errored and wrong",
     )
     reading.add_argument(
         "--where",
@@ -112,7 +128,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="time the records name as theirs, in seconds since 1970; --to needs it",
     )
-    parser.add_argument("--output", "-o", metavar="FILE", help="write there, not to stdout")
+    parser.add_argument(
+        "--claim",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="write a claim into the file, e.g. 'gain accuracy dapo over grpo'; may be repeated",
+    )
+    parser.add_argument(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="write there, not to stdout; claims and plans of the results file there are kept",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="write over an input, or what is no results file"
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
 
 
@@ -133,19 +164,18 @@ def main(options: argparse.Namespace) -> int:
     if options.to and options.retrieved is None:
         raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
     document, notes = _document(options)
-    written = write(document, options.retrieved) if options.to else document
-    text = json.dumps(written, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    if options.output:
-        write_whole(options.output, text.encode())
-    else:
-        sys.stdout.write(text)
+    if options.to:
+        records = write(document, options.retrieved)
+        put(records, options.output, force=options.force, inputs=_inputs(options))
+        return 0
+    kept = finish(document, options, _inputs(options))
     if not options.quiet:
-        for note in notes:
+        for note in (*notes, *kept):
             print(f"note: {visible(note)}", file=sys.stderr)
     return 0
 
 
-def _document(options: argparse.Namespace) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+def _document(options: argparse.Namespace) -> tuple[dict[str, Any], tuple[str, ...]]:
     if options.format == RESULTS:
         if len(options.files) != 1:
             raise UsageError(f"{RESULTS} takes one file")
@@ -153,13 +183,56 @@ def _document(options: argparse.Namespace) -> tuple[Mapping[str, Any], tuple[str
     placed = list(_placed(options))
     if not placed:
         raise UsageError("no file given")
+    pattern, _ = _seed_source(options.seed_from)
     layout = Layout(
         method=options.method,
         controls=tuple(options.control),
         base=tuple(options.base),
-        seed_from=options.seed_from,
+        seed_from=pattern,
     )
-    return assemble(placed, _options(options), layout)
+    document, notes = assemble(placed, _options(options), layout)
+    said = _said(options)
+    if said:
+        document["provenance"]["imported"]["options"] = said
+    return document, notes
+
+
+def _inputs(options: argparse.Namespace) -> list[str]:
+    named = [*options.files, *(_pair(text, "--arm NAME=FILES")[1] for text in options.arm)]
+    return [path for pattern in named for path in _files(pattern)]
+
+
+def _seed_source(text: str | None) -> tuple[str | None, str | None]:
+    """Return the pattern for seeds in paths, or the key that holds them in the files."""
+    if text is None or text == PATH:
+        return text, None
+    if text == "config":
+        raise UsageError(
+            "--seed-from config: these files come without a trainer's settings; give the folder of "
+            "the runs, or say path, a key or a pattern"
+        )
+    # A word that is no pattern for a path names a key or a column.
+    is_key = re.fullmatch(r"/?[\w.-]+(?:/[\w.-]+)*", text) is not None
+    return (None, text) if is_key else (text, None)
+
+
+def _said(options: argparse.Namespace) -> dict[str, list[str]]:
+    """Return the options that say what the files do not, as they were typed."""
+    given = {
+        f"--{name.replace('_', '-')}": getattr(options, name)
+        for name in ("method", "control", "base", "seed_from", "seed_is", "metric", "benchmark")
+    }
+    given |= {
+        "--filter": options.filter,
+        "--scale": options.scale,
+        "--map": options.roles,
+        "--where": options.where,
+        "--missing": options.missing,
+    }
+    listed = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
+    return {
+        name: list(map(str, value)) for name, value in listed.items() if value not in ([], [None])
+    }
 
 
 def _placed(options: argparse.Namespace) -> Iterator[Placed]:
@@ -171,10 +244,11 @@ def _placed(options: argparse.Namespace) -> Iterator[Placed]:
     for arm, pattern in named:
         for path in _files(pattern):
             file = read_foreign(path)
-            yield Placed(file, arm, _importer_of(file, options.format))
+            yield Placed(file, arm, _importer_of(file, options))
 
 
-def _importer_of(file: Foreign, named: str) -> str:
+def _importer_of(file: Foreign, options: argparse.Namespace) -> str:
+    named = options.format
     found = fitting(file.content, file.name)
     if named == "auto":
         if found is None and isinstance(file.content, Table):
@@ -185,17 +259,25 @@ def _importer_of(file: Foreign, named: str) -> str:
             raise InputError(f"no importer reads this file{looks}", path=file.name)
         return found.name
     chosen = importer(named)
-    if chosen.sniff(file.content, file.name) or _is_table(chosen.name, file.content):
+    if chosen.sniff(file.content, file.name):
+        return chosen.name
+    if _is_asked_for(chosen.name, file.content, _columns(options).get("records")):
         return chosen.name
     looks = f"; it looks like {found.what} ({found.name})" if found else ""
     raise InputError(f"not {chosen.what}{looks}", path=file.name)
 
 
-def _is_table(name: str, content: Any) -> bool:
-    """Whether a table was asked for and there is one: its columns may need --column to fit."""
-    from audit.importers.columns import table_of
+def _is_asked_for(name: str, content: Any, records: str | None) -> bool:
+    """Whether content that does not say what it is can be read as what the user says it is.
 
-    return name in ("long-table", "wide-table") and table_of(content) is not None
+    The columns of a table may need --map to fit, as may the list of a document.
+    """
+    from audit.importers.columns import table_of
+    from audit.importers.seed_lists import readable
+
+    if name == "seed-lists":
+        return readable(content)
+    return name in ("long-table", "wide-table") and table_of(content, records) is not None
 
 
 def _files(pattern: str) -> Sequence[str]:
@@ -208,19 +290,26 @@ def _files(pattern: str) -> Sequence[str]:
     return files
 
 
-def _options(options: argparse.Namespace) -> Options:
-    columns = dict(_pair(text, "--column ROLE=NAME") for text in options.column)
-    unknown = sorted(set(columns) - set(ROLES))
+def _columns(options: argparse.Namespace) -> dict[str, str]:
+    columns = dict(_pair(text, "--map ROLE=POINTER") for text in options.roles)
+    unknown = sorted(set(columns) - set(MAPPED))
     if unknown:
-        raise UsageError(f"--column: no role {unknown[0]!r}; there are {', '.join(ROLES)}")
+        raise UsageError(f"--map: no role {unknown[0]!r}; there are {', '.join(MAPPED)}")
+    return columns
+
+
+def _options(options: argparse.Namespace) -> Options:
     return Options(
         metric=options.metric,
         benchmark=options.benchmark,
         filter=options.filter,
         scale=scale_of(options.scale),
         higher_is_better=False if options.lower_is_better else None,
-        columns=columns,
+        columns=_columns(options),
         where=dict(_pair(text, "--where COLUMN=TEXT") for text in options.where),
+        seed_is=options.seed_is,
+        seed_key=_seed_source(options.seed_from)[1],
+        missing=options.missing,
     )
 
 

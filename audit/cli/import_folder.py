@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from audit.cli.imported_file import finish
 from audit.errors import AuditError, InputError, UsageError
 from audit.importers import IMPORTERS
 from audit.importers.folder.bringing_in import Brought, bring_in
@@ -20,7 +21,6 @@ from audit.importers.folder.said import Said
 from audit.importers.folder.walking import walk
 from audit.importers.readers import READERS
 from audit.safetext import visible
-from audit.writing import write_whole
 
 WORDS = ("study", "run")
 
@@ -44,17 +44,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     folder.add_argument(
         "--step", metavar="last|N", help="step that is judged (the last that every run has)"
-    )
-    folder.add_argument(
-        "--missing", choices=("wrong",), help="answers that are due and absent count as wrong"
-    )
-    folder.add_argument(
-        "--map",
-        dest="roles",
-        action="append",
-        default=[],
-        metavar="ROLE=POINTER",
-        help="where a record holds task, right, score, arm, seed ...; may be repeated",
     )
     folder.add_argument(
         "--exclude",
@@ -83,11 +72,13 @@ def applies(options: argparse.Namespace) -> bool:
     ``auto`` is given a folder or a file that only such a reader takes.
     """
     word = options.format
-    if word in WORDS or options.readers or options.dry_run or options.roles or options.answers:
+    if word in WORDS or options.readers or options.dry_run or options.answers:
         return True
-    if any(word in (reader.name, *reader.also) for reader in READERS):
-        return not any(word == entry.name for entry in IMPORTERS)
-    if word != "auto" and not _is_path(word):
+    of_files = {entry.name for entry in IMPORTERS}
+    known = any(word in (reader.name, *reader.also) for reader in READERS)
+    if known and word not in of_files:
+        return True
+    if not known and word != "auto" and not _is_path(word):
         return False
     paths = _paths(options)
     if any(os.path.isdir(path) for path in paths):  # noqa: PTH112 - takes any name
@@ -137,11 +128,10 @@ def main(options: argparse.Namespace) -> int:
             print(f"note: {visible(note)}", file=sys.stderr)
     if brought.document is None:
         return 1
-    text = json.dumps(brought.document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    if options.output:
-        write_whole(options.output, text.encode())
-    else:
-        sys.stdout.write(text)
+    kept = finish(brought.document, options, paths)
+    if not options.quiet:
+        for note in kept:
+            print(f"note: {visible(note)}", file=sys.stderr)
     return 0
 
 
@@ -173,7 +163,7 @@ def _said(options: argparse.Namespace) -> Said:
         arm=tuple(_pair(text, "--arm NAME=FILES") for text in (*options.arm, *_list(given, "arm"))),
         arm_from=_one(options.arm_from, given, "arm_from"),
         seed_from=_one(options.seed_from, given, "seed_from"),
-        seed_is=_one(getattr(options, "seed_is", None), given, "seed_is"),
+        seed_is=_one(options.seed_is, given, "seed_is"),
         metric=_one(options.metric, given, "metric"),
         benchmark=_one(options.benchmark, given, "benchmark"),
         filter=_one(options.filter, given, "filter"),
@@ -182,8 +172,7 @@ def _said(options: argparse.Namespace) -> Said:
         lower_is_better=options.lower_is_better or bool(given.get("lower_is_better")),
         missing=_one(options.missing, given, "missing"),
         roles=dict(
-            _pair(text, "--map ROLE=POINTER")
-            for text in (*options.roles, *getattr(options, "column", ()), *_pairs(given, "map"))
+            _pair(text, "--map ROLE=POINTER") for text in (*options.roles, *_pairs(given, "map"))
         ),
         where=dict(
             _pair(text, "--where KEY=TEXT") for text in (*options.where, *_pairs(given, "where"))

@@ -153,9 +153,8 @@ def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> 
 
 def _report(document: Mapping[str, Any], runs: list[tuple[str, Any]], output: Path) -> None:
     base = [b["accuracy"] for b in document["base_evaluations"]]
-    print(
-        f"{output}   base accuracy {numerals.fraction(min(base), 3)} to {numerals.fraction(max(base), 3)} ({len(base)} evaluations)"
-    )
+    low, high = (numerals.fraction(end, 3) for end in (min(base), max(base)))
+    print(f"{output}   base accuracy {low} to {high} ({len(base)} evaluations)")
     for arm, run in runs:
         if run["status"] == "finished":
             metrics = run["method_metrics"]

@@ -18,6 +18,7 @@ from audit.cli.judging_options import (
     style_for,
 )
 from audit.cli.output import guard, publish
+from audit.fleet.families import joined
 from audit.fleet.files import collect
 from audit.fleet.judging import Judge
 
@@ -50,7 +51,7 @@ def main(options: argparse.Namespace) -> int:
         data=options.data,
         artifacts=options.artifacts,
     )
-    results = collect(options.paths, judge)
+    results = joined(collect(options.paths, judge), judge)
     read = [file.name for file in results.files]
     guard(options.output, [*read, options.data, options.policy], force=options.force)
     options.results = results  # kept until the process ends, which need not take them apart

@@ -23,7 +23,6 @@ from audit.facts.likeness import (
 from audit.facts.memo import once
 from audit.pointer import join
 from audit.results import DEFAULT_METRIC, Evaluation, Results, Run
-from audit.run_names import run_of
 
 IDENTICAL = "identical-runs"
 NEARLY = "nearly-identical-runs"
@@ -223,6 +222,10 @@ def _pair(
 
 def _by_name(runs: Sequence[Run]) -> Iterable[SamePair]:
     """Pair runs whose names differ in the step alone."""
+    if not any(run.run_id for run in runs):
+        return
+    from audit.run_names import run_of
+
     named = {place: run_of(run.run_id) for place, run in enumerate(runs) if run.run_id}
     first_of: dict[str, int] = {}
     for place, name in named.items():

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from audit.facts.memo import once
 from audit.pointer import join
 from audit.results import Arm, Evaluation, Results, Run
 
@@ -86,16 +87,17 @@ def untrained(results: Results) -> Iterator[Measurement]:
         yield Measurement(pointer, entry, primary(entry, pointer), None)
 
 
-def all_measurements(results: Results) -> list[Measurement]:
+@once
+def all_measurements(results: Results) -> tuple[Measurement, ...]:
     """Return those of every arm, then those of the base."""
-    return [m for arm in results.arms for m in trained(arm)] + list(untrained(results))
+    return (*(m for arm in results.arms for m in trained(arm)), *untrained(results))
 
 
-def all_evaluations(results: Results) -> Iterator[Evaluation]:
-    """Yield every evaluation with outcomes task by task, or room for them."""
-    for run in results.runs:
-        yield from run.evaluations
-    yield from base_evaluations(results)
+@once
+def all_evaluations(results: Results) -> tuple[Evaluation, ...]:
+    """Return every evaluation with per-task outcomes, or room for them."""
+    of_runs = (evaluation for run in results.runs for evaluation in run.evaluations)
+    return (*of_runs, *base_evaluations(results))
 
 
 def base_evaluations(results: Results) -> Iterator[Evaluation]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from audit.facts.memo import once
 from audit.pointer import join
 from audit.results import Results, Run
 
@@ -30,7 +31,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Start:
+class PairedStart:
     """A run of the top arm and one of another arm that carry the same seed."""
 
     top: Run
@@ -58,12 +59,13 @@ class Start:
         return None if one is None or other is None else (str(one), str(other))
 
 
-def starts(results: Results) -> tuple[Start, ...]:
+@once
+def starts(results: Results) -> tuple[PairedStart, ...]:
     """Return the runs of the top arm beside those of each other arm at the same seed."""
     arms = results.arms
     top = {run.seed: run for run in arms[0].runs if run.seed is not None} if arms else {}
     return tuple(
-        Start(top[run.seed], run) for arm in arms[1:] for run in arm.runs if run.seed in top
+        PairedStart(top[run.seed], run) for arm in arms[1:] for run in arm.runs if run.seed in top
     )
 
 

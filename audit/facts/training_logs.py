@@ -14,6 +14,7 @@ from itertools import accumulate, chain, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from audit.facts.memo import once
 from audit.pointer import join
 from audit.results import Arm, Results, Run
 
@@ -217,6 +218,7 @@ def step_pointer(log: RunLog, place: int, *tokens: str | int) -> str:
     return join(log.run.pointer, "training", place, *tokens)
 
 
+@once
 def read_logs(results: Results) -> tuple[ArmLog, ...]:
     """Return the training logs of every arm, top arm first."""
     return tuple(_arm_log(arm) for arm in results.arms)

@@ -10,6 +10,7 @@ from audit.errors import AuditError, InputError, NotResultsError
 from audit.report import Report
 from audit.sources import PassedOver, Target, expand
 from audit.views.claim_view import ClaimView
+from audit.views.decision_view import DecisionView
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,14 @@ class FileResult:
         The file's claims, or its comparisons where it claims nothing.
     problems : tuple of str
         What fails apart from claims, one a line.
+    run_keys : frozenset of str
+        What its training runs share with no other study's, see `audit.facts.siblings`.
+    family : tuple of float
+        P-values of its claims before Holm's correction; guardrails stand outside.
+    siblings : tuple of str
+        Files of the same study whose claims were judged in one family with these.
+    decision : DecisionView or None
+        Ship, discuss or don't; None where no claim is guarded.
     """
 
     name: str
@@ -41,6 +50,10 @@ class FileResult:
     summary: str = ""
     claims: tuple[ClaimView, ...] = ()
     problems: tuple[str, ...] = ()
+    run_keys: frozenset[str] = frozenset()
+    family: tuple[float, ...] = ()
+    siblings: tuple[str, ...] = ()
+    decision: DecisionView | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from audit.analysis import Analysis
 from audit.claims import Claim
 from audit.errors import AuditError
+from audit.facts.siblings import run_keys
 from audit.finding import Severity
 from audit.fleet.files import FileResult
 from audit.policy import CLAIM_RULES, Policy
@@ -15,6 +17,7 @@ from audit.report import Report, verify
 from audit.results import Results, load
 from audit.safetext import shortened
 from audit.views.claim_view import views_of
+from audit.views.decision_view import decision_view
 from audit.views.finding_view import grouped
 from audit.views.study_view import study_in_words
 
@@ -57,6 +60,8 @@ class Judge:
         Keep the file's content and statistics, for a report in full.
     located : bool
         Without the content: find line and column of every finding first.
+    siblings : tuple of float
+        P-values of the claims that other files of the same study make.
     data, artifacts : str or None
         Training data and the checkpoint's folder, to hash again.
     """
@@ -66,6 +71,7 @@ class Judge:
     claims: tuple[Claim, ...] = ()
     whole: bool = False
     located: bool = False
+    siblings: tuple[float, ...] = ()
     data: str | None = None
     artifacts: str | None = None
 
@@ -87,10 +93,19 @@ class Judge:
             return found
         return replace(found, report=found.report.detached(located=self.located))
 
+    def beside(self, p_values: tuple[float, ...]) -> Judge:
+        """Return a judge whose Holm correction runs over these claims of other files, too."""
+        return replace(self, siblings=p_values)
+
     def _verified(self, results: Results) -> Report:
         policy = self.choices.over(self.policy.for_path(results.name))
         return verify(
-            results, self.data, artifacts=self.artifacts, claims=self.claims, policy=policy
+            results,
+            self.data,
+            artifacts=self.artifacts,
+            claims=self.claims,
+            policy=policy,
+            siblings=self.siblings,
         )
 
 
@@ -109,10 +124,15 @@ class BothPolicies:
         now, then = self.now(path), self.then(path)
         return then if then.exit_status > now.exit_status else now
 
+    def beside(self, p_values: tuple[float, ...]) -> BothPolicies:
+        """Return the same with claims of other files in the family of both."""
+        return BothPolicies(self.now.beside(p_values), self.then.beside(p_values))
+
 
 def judged(report: Report, summary: str = "") -> FileResult:
     """Return the result of a file that was verified, with its claims and problems in words."""
     analysis = report.analysis
+    decision = None if analysis is None else analysis.decision
     return FileResult(
         name=report.name,
         report=report,
@@ -121,7 +141,14 @@ def judged(report: Report, summary: str = "") -> FileResult:
         summary=summary,
         claims=() if analysis is None else tuple(views_of(analysis)),
         problems=tuple(_problems(report)),
+        run_keys=run_keys(report.case.results),
+        family=() if analysis is None else _family(analysis),
+        decision=None if decision is None else decision_view(decision),
     )
+
+
+def _family(analysis: Analysis) -> tuple[float, ...]:
+    return tuple(c.family_p_value for c in analysis.claims if not c.claim.guardrail)
 
 
 def lost(path: str) -> FileResult:

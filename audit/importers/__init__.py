@@ -20,6 +20,7 @@ from audit.importers import (
     per_item,
     promptfoo,
     seed_lists,
+    step_log,
     trainer_state,
     whileai,
     wide_table,
@@ -57,6 +58,7 @@ IMPORTERS: tuple[Importer, ...] = (
         trainer_state.sniff,
         trainer_state.read,
     ),
+    Importer("step-log", "a log of figures by step", step_log.sniff, step_log.read),
     Importer("per-item", "one run's answers on one benchmark", per_item.sniff, per_item.read),
     Importer(
         "seed-lists",
@@ -138,7 +140,7 @@ def describe_source(source: Source) -> str | None:
     if found is not None:
         return f"{found.what}{_advice(found.name, source.name)}"
     if what is not None and isinstance(content, Table):
-        return f"{what}; `audit import long-table {source.name} --column value=NAME` may read it"
+        return f"{what}; `audit import long-table {source.name} --map value=NAME` may read it"
     return what
 
 

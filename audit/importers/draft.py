@@ -24,9 +24,16 @@ class Options:
     higher_is_better : bool or None
         Direction of the metric; None leaves it to its name.
     columns : mapping
-        Role (arm, seed, run, task, sample, value, benchmark, metric) to column name.
+        Role (see :data:`~audit.importers.columns.ROLES`) to column name or JSON Pointer.
     where : mapping
         Column to the text its cells must have; other rows are left out.
+    seed_is : str or None
+        ``training`` or ``decoding``: what seeds and runs of unknown meaning are. Decoding makes
+        them answers of one training run.
+    seed_key : str or None
+        The key or column that holds the training seed.
+    missing : str or None
+        ``wrong``: answers that other tasks or runs have and that are absent count as errored.
     """
 
     metric: str | None = None
@@ -36,6 +43,13 @@ class Options:
     higher_is_better: bool | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     where: Mapping[str, str] = field(default_factory=dict)
+    seed_is: str | None = None
+    seed_key: str | None = None
+    missing: str | None = None
+
+
+# What says that a record is a training run of its own, the weakest first.
+EVIDENCE = ("none", "user", "trainer-config", "trainer-record")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +66,36 @@ class DraftRun:
         The training seed, where the source names it. Decoding seeds never stand here.
     base : bool
         Whether this is the untrained model.
+    name : str or None
+        What the source calls the model; the arm's name where nothing else names one.
     identity : str or None
-        What the source says about the weights evaluated; two runs of one arm that agree in it
-        and have no seed are one model evaluated twice.
+        What the source says about the model evaluated, be it only the name under which a server
+        offers it; two runs of one arm that agree in it and have no seed are one model evaluated
+        twice.
     tasks : mapping
         (benchmark, task) to a hash of the question, for a check across runs.
+    identified_by : str
+        What says that this is a training run of its own: one of :data:`EVIDENCE`.
+    model : str or None
+        Path or name of the weights that were loaded. Two records that name steps of one run are
+        one run. A name that several weights may share, as a server's, is none.
+    run_key : str or None
+        Equal in records that the source itself gives as one run, such as the steps of a log.
+    printed : mapping
+        Metric to the score the source printed beside outcomes by task, as a fraction for accuracy.
     """
 
     document: dict[str, Any]
     arm: str | None = None
     seed: int | None = None
     base: bool = False
+    name: str | None = None
     identity: str | None = None
     tasks: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    identified_by: str = "none"
+    model: str | None = None
+    run_key: str | None = None
+    printed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def evaluated(self) -> bool:

@@ -16,6 +16,7 @@ from audit.importers.numbers import (
     number,
     outcome,
     standard_error_note,
+    whole_cell,
 )
 from audit.importers.outcomes import Outcomes
 
@@ -102,7 +103,7 @@ def _instances_alone(
         _add_instance(tasks.setdefault(name, Outcomes(file.name, what)), row)
         if row.get("sample_hash"):
             hashes[name, str(row["sample_id"])] = str(row["sample_hash"])
-    for model in sorted(found):
+    for model in found:
         blocks = []
         for name, outcomes in sorted(found[model].items()):
             if outcomes:
@@ -111,10 +112,10 @@ def _instances_alone(
                 blocks.append(outcomes.block(name, label, notes))
         if not blocks:
             raise ImportRefused(f"no score for {model}", path=file.name)
-        run: dict[str, Any] = {"run_id": model, "evaluation": blocks[0]}
+        run: dict[str, Any] = {"evaluation": blocks[0]}
         if len(blocks) > 1:
             run["evaluations"] = blocks[1:]
-        yield DraftRun(run, identity=model, tasks=hashes)
+        yield DraftRun(run, name=model, identity=model, tasks=hashes)
 
 
 class _Record:
@@ -147,21 +148,32 @@ class _Record:
         model = str(info.get("id") or info.get("name"))
         blocks: list[dict[str, Any]] = []
         scores: dict[str, Any] = {}
+        counts: set[int | None] = set()
         single = len({self._benchmark(entry) for entry in self.entries}) == 1
         for entry in self.entries:
             block, figures = self._entry(entry, single)
             if set(figures) & set(scores) - {"examples"}:
                 raise ImportRefused(f"{next(iter(figures))} is there twice", path=self.path)
             blocks.append(block)
+            counts.add(figures.pop("examples", None) if figures else None)
             scores |= figures
-        run: dict[str, Any] = {"run_id": model}
+        if scores and len(counts) == 1 and None not in counts:
+            scores["examples"] = counts.pop()
+        run: dict[str, Any] = {}
         if scores:
             run["method_metrics"] = scores
         run["evaluation"] = blocks[0]
         if len(blocks) > 1:
             run["evaluations"] = blocks[1:]
-        identity = model if info else None
-        return DraftRun(run, identity=identity, tasks=self._hashes())
+        seed = whole_cell(_mapping(info.get("additional_details")).get("training_seed"))
+        return DraftRun(
+            run,
+            name=model if info else None,
+            seed=seed,
+            identity=model if info else None,
+            tasks=self._hashes(),
+            identified_by="none" if seed is None else "user",
+        )
 
     def _benchmark(self, entry: Mapping[str, Any]) -> str:
         source = _mapping(entry.get("source_data"))
@@ -196,7 +208,7 @@ class _Record:
         self.metrics[name] = self._reading(entry, metric)
         figures: dict[str, Any] = {name: score}
         examples = self._examples(entry)
-        if name == ACCURACY and examples:
+        if examples:
             figures["examples"] = examples
         self._check_error(entry, benchmark, metric, score, examples)
         return block, figures

@@ -8,13 +8,17 @@ from typing import Any
 from audit.errors import ImportRefused, InputError
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Archive, Foreign
+from audit.importers.liveness import Liveness
 from audit.importers.metric_names import ACCURACY, is_accuracy, reading_of
 from audit.importers.notes import Notes
 from audit.importers.numbers import integer, number, on_lattice, outcome, standard_error_note, whole
 from audit.importers.outcomes import Outcomes
+from audit.importers.weights import loaded_weights
 
 # Inspect's own letters for right, wrong, partly right and no answer.
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+# Providers that load weights in this process, so that the rest of a model's name is theirs.
+_LOADERS = frozenset({"hf", "vllm", "sglang", "transformer_lens", "nnterp"})
 _STATUS = {"success": "finished", "started": "running"}
 
 
@@ -96,8 +100,9 @@ class _Log:
 
     def draft(self) -> DraftRun:
         status = str(self.log.get("status"))
+        self._refuse_dead()
         blocks, scores = self._blocks()
-        run: dict[str, Any] = {"run_id": str(self.eval.get("model"))}
+        run: dict[str, Any] = {}
         if status != "success":
             run |= {"status": _STATUS.get(status, "failed"), "failure": self._failure(status)}
             self.notes.say(f"{self.path}: status {status}, not a finished run")
@@ -112,7 +117,28 @@ class _Log:
         if self.version:
             run["environment"] = {"packages": {"inspect_ai": self.version}}
         identity = {k: self.eval.get(k) for k in ("model", "model_args", "model_base_url")}
-        return DraftRun(run, identity=str(identity))
+        name = str(self.eval.get("model"))
+        return DraftRun(run, name=name, identity=str(identity), model=self._weights())
+
+    def _weights(self) -> str | None:
+        """Return the weights that were loaded here; what a server offers has only a name."""
+        found = loaded_weights(_mapping(self.eval.get("model_args")))
+        loader, _, name = str(self.eval.get("model")).partition("/")
+        if found is None and loader in _LOADERS and not self.eval.get("model_base_url"):
+            return name or None
+        return found
+
+    def _refuse_dead(self) -> None:
+        live = Liveness(self.path)
+        for sample in self.samples:
+            output = _mapping(sample.get("output"))
+            choices = output.get("choices")
+            if sample.get("error") or not isinstance(choices, list):
+                continue
+            message = [_mapping(choice).get("message") for choice in choices]
+            tokens = number(_mapping(output.get("usage")).get("output_tokens"))
+            live.see(text=message, tokens=tokens)
+        live.refuse_dead()
 
     def _failure(self, status: str) -> str:
         message = _mapping(self.log.get("error")).get("message")

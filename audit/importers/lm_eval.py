@@ -15,6 +15,7 @@ from typing import Any
 from audit.errors import ImportRefused, InputError
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign, JsonLines
+from audit.importers.liveness import Liveness
 from audit.importers.metric_names import (
     ACCURACY,
     is_accuracy,
@@ -24,6 +25,7 @@ from audit.importers.metric_names import (
 from audit.importers.notes import Notes
 from audit.importers.numbers import integer, number, outcome, standard_error_note
 from audit.importers.outcomes import Outcomes
+from audit.importers.weights import loaded_weights
 
 NO_FILTER = "none"
 _SAMPLES_NAME = re.compile(r"^samples_(.+?)(_\d{4}-\d{2}-\d{2}.*)?\.jsonl?$")
@@ -214,10 +216,13 @@ class _Model:
         task = self.tasks.setdefault(name, _Task(name))
         if task.samples:
             raise ImportRefused(f"samples of {name} are there twice", path=path)
+        live = Liveness(path)
         for row in rows:
             if not _is_sample(row):
                 raise InputError("a row is no lm-eval sample: doc_id or resps missing", path=path)
             self._read_sample(task, row, path)
+            live.see(text=_responses(row))
+        live.refuse_dead()
 
     def _read_sample(self, task: _Task, row: Mapping[str, Any], path: str) -> None:
         doc = str(row["doc_id"])
@@ -300,6 +305,7 @@ class _Model:
         single = len(self.tasks) == 1
         blocks: list[dict[str, Any]] = []
         scores: dict[str, Any] = {}
+        counts: set[int | None] = set()
         for name in sorted(self.tasks):
             task = self.tasks[name]
             for key, label in self._keys(task):
@@ -309,10 +315,17 @@ class _Model:
                 self._describe(task, key, known)
                 if key in task.scores and key not in task.samples:
                     scores[full] = task.scores[key]
-                    if full == ACCURACY and task.examples:
-                        scores["examples"] = task.examples
+                    counts.add(task.examples)
+        if len(counts) == 1 and None not in counts:
+            scores["examples"] = counts.pop()
         blocks.sort(key=lambda block: block["metric"] != ACCURACY)
-        return DraftRun(self._run(blocks, scores), identity=self._identity(), tasks=self._hashes())
+        return DraftRun(
+            self._run(blocks, scores),
+            name=_text(self.document.get("model_name")),
+            identity=self._identity(),
+            tasks=self._hashes(),
+            model=loaded_weights(_mapping(self.document, "config").get("model_args")),
+        )
 
     def _block(self, task: _Task, key: Key, label: str) -> dict[str, Any]:
         samples = task.samples.get(key)
@@ -348,8 +361,6 @@ class _Model:
 
     def _run(self, blocks: list[dict[str, Any]], scores: dict[str, Any]) -> dict[str, Any]:
         run: dict[str, Any] = {}
-        if self._name():
-            run["run_id"] = self._name()
         if scores:
             run["method_metrics"] = scores
         run["evaluation"] = blocks[0]
@@ -364,18 +375,10 @@ class _Model:
             run["environment"] = {"packages": packages}
         return run
 
-    def _name(self) -> str | None:
-        config = _mapping(self.document, "config")
-        arguments = config.get("model_args")
-        if isinstance(arguments, str):
-            match = re.search(r"(?:^|,)(?:pretrained|model|path)=([^,]+)", arguments)
-            if match:
-                return match[1]
-        return _text(self.document.get("model_name"))
-
     def _identity(self) -> str | None:
         config = _mapping(self.document, "config")
         parts = [config.get(key) for key in ("model", "model_args", "model_sha", "model_revision")]
+        parts.append(self.document.get("model_name"))
         return None if not any(parts) else " ".join(str(part) for part in parts if part)
 
     def _hashes(self) -> dict[tuple[str, str], str]:
@@ -385,6 +388,11 @@ class _Model:
             for doc, digest in task.hashes.items()
             if digest
         }
+
+
+def _responses(row: Mapping[str, Any]) -> Any:
+    """Return what the model gave to a sample: text, or numbers where choices were weighed."""
+    return row.get("resps", row.get("filtered_resps"))
 
 
 def _mapping(outer: Any, key: str) -> dict[str, Any]:

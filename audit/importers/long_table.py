@@ -1,39 +1,53 @@
 """Long tables (CSV, Parquet, JSON Lines): one outcome a row, its arm, seed and task in columns.
 
-A row is never a seed: runs are told apart by a seed or run column alone, and outcomes are paired
-by task id alone, so that the order of rows changes nothing.
+A row is never a training run: runs are told apart by a seed or run column alone, and rows that
+repeat under one task are further answers to it. Outcomes are paired by task id, so that the order
+of rows decides nothing but which arm is the first named.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from audit.errors import ImportRefused
 from audit.importers.columns import (
+    TRAINING_SEEDS,
     chosen_rows,
     metric_of,
+    names_a_question,
     roles_of,
     table_of,
     text,
 )
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
+from audit.importers.liveness import Liveness
 from audit.importers.metric_names import (
     ACCURACY,
     is_accuracy,
+    plain,
     refuse_impossible_pass_at_k,
 )
 from audit.importers.notes import Notes
-from audit.importers.numbers import on_lattice, whole_cell
+from audit.importers.numbers import cell, fits_count, whole_cell
 from audit.importers.outcomes import Outcomes
-from audit.importers.scaled import say_unnamed, scaled
+from audit.importers.run_status import FINISHED, Status, status_of
+from audit.importers.scaled import lowest, say_unnamed, scaled
+from audit.importers.summary_rows import without_summaries
 from audit.importers.table_draft import table_draft
 from audit.importers.wide_table import shape
 
 Label = int | str | None  # a seed's number, a run's name, or nothing
 Cell = tuple[str, str]  # benchmark, metric
+Group = tuple[str, Label, int | None, int]  # arm, run, step, place among rows of no run
+
+_CUT = frozenset({"length", "max_tokens", "model_length"})
+# What says that an answer was not graded, where no number can.
+_FAILED = frozenset({"timeout", "error", "errored"})
+_WORDS = {"pass": 1.0, "passed": 1.0, "correct": 1.0, "fail": 0.0, "failed": 0.0, "incorrect": 0.0}
 
 
 def sniff(document: Any, name: str) -> bool:
@@ -41,20 +55,27 @@ def sniff(document: Any, name: str) -> bool:
     table = table_of(document)
     if table is None or shape(table, Options()) is not None:
         return False
+    table, _ = without_summaries(table)
     try:
-        roles = roles_of(table.columns, Options(), name)
+        roles = roles_of(table, Options(), name)
     except ImportRefused:
         return True
     return "value" in roles and bool({"arm", "seed", "run", "task"} & set(roles))
 
 
 @dataclass
-class _Group:
-    """All rows of one arm and run."""
+class _Run:
+    """All rows of one arm, run and step."""
 
     outcomes: dict[Cell, Outcomes] = field(default_factory=dict)
     scores: dict[Cell, float] = field(default_factory=dict)
     examples: dict[Cell, int] = field(default_factory=dict)
+    step: int | None = None
+    status: Status | None = None
+    run_id: str | None = None
+    failures: list[str] = field(default_factory=list)
+    lost: bool = False
+    taken: set[Cell] = field(default_factory=set)
 
 
 def read(files: Sequence[Foreign], options: Options) -> Draft:
@@ -65,7 +86,8 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
     UsageError
         When a named column is missing.
     ImportRefused
-        When runs cannot be told apart, an outcome is there twice, or percent is not said.
+        When runs cannot be told apart, an outcome is there twice, percent is not said, or the
+        evaluation never ran.
     """
     notes = Notes()
     return table_draft([_Reader(file, options, notes) for file in files], notes)
@@ -78,18 +100,55 @@ class _Reader:
         self.file, self.options, self.notes = file, options, notes
         for note in file.notes:
             notes.say(note)
-        table = table_of(file.content)
+        table = table_of(file.content, options.columns.get("records"))
         if table is None:
             raise ImportRefused("not rows with named columns", path=file.name)
-        self.roles = roles_of(table.columns, options, file.name)
-        if "value" not in self.roles:
+        table, self.summaries = without_summaries(table)
+        self.table = table
+        self.roles = roles_of(table, options, file.name)
+        if "value" not in self.roles and not {"count", "examples"} <= set(self.roles):
             columns = ", ".join(table.columns)
-            raise ImportRefused(
-                f"no value column: --column value=NAME of {columns}", path=file.name
-            )
+            raise ImportRefused(f"no value column: --map value=NAME of {columns}", path=file.name)
+        self.value = self.roles.get("value", self.roles.get("count", ""))
         self.rows = list(chosen_rows(file, table, options))
+        self.by_id = self._names_rows_by_id()
+        self.decoding = self._numbers_answers()
         self.metrics: set[str] = set()
-        self.groups: dict[tuple[str, Label], _Group] = {}
+        self.live = Liveness(file.name)
+        self.groups: dict[Group, _Run] = {}
+
+    # ---- what the columns are -----------------------------------------------------------
+
+    def _names_rows_by_id(self) -> bool:
+        """Whether rows are runs of a tracker: each with a state, and a name of its own."""
+        column = self.roles.get("status")
+        if column is None or "task" in self.roles:
+            return False
+        words = [text(row.get(column)) for row in self.rows]
+        if not all(status_of(word) for word in words if word):
+            return False
+        return any(words)
+
+    def _numbers_answers(self) -> bool:
+        """Whether the seed column numbers answers of one model rather than training runs."""
+        if self.options.seed_is is not None or "seed" in self.options.columns:
+            return False
+        seed, sample = self.roles.get("seed"), self.roles.get("sample")
+        if seed is None or "task" not in self.roles or plain(seed) in TRAINING_SEEDS:
+            return False
+        if sample is None or self.options.seed_key is not None:
+            return False
+        pairs = {(text(row.get(seed)), text(row.get(sample))) for row in self.rows}
+        seeds = {pair[0] for pair in pairs}
+        if len(seeds) < 2 or not len(pairs) == len(seeds) == len({pair[1] for pair in pairs}):
+            return False
+        self.notes.say(
+            f"{self.file.name}: {seed} changes with {sample} alone, so it numbers the answers of "
+            "one model, not training runs (--seed-is training otherwise)"
+        )
+        return True
+
+    # ---- rows ---------------------------------------------------------------------------
 
     def runs(self) -> Iterator[DraftRun]:
         for row in self.rows:
@@ -97,18 +156,21 @@ class _Reader:
                 self._add(row)
         if not self.groups:
             raise ImportRefused("no row of the metric and benchmark asked for", path=self.file.name)
-        if not any(any(g.outcomes.values()) or g.scores for g in self.groups.values()):
-            column = self.roles["value"]
-            raise ImportRefused(f"{column} holds no finite number", path=self.file.name)
-        self._say_unlabelled()
-        for arm, label in sorted(self.groups, key=_order):
-            document = self._document(self.groups[arm, label])
-            if not document:
-                self.notes.say(f"{_what(arm, label)} has no finite value and is left out")
-                continue
-            if isinstance(label, str):
-                document = {"run_id": label} | document
-            yield DraftRun(document, arm or None, label if isinstance(label, int) else None)
+        self.live.refuse_dead()
+        finished = [g for g in self.groups.values() if g.status is None or g.status.finished]
+        if finished and not any(any(g.outcomes.values()) or g.scores for g in finished):
+            raise ImportRefused(f"{self.value} holds no finite number", path=self.file.name)
+        self._settle_signs()
+        self._say_failures()
+        last = max((g.step for g in self.groups.values() if g.step is not None), default=None)
+        for key in self._ordered():
+            yield self._run(key, self.groups[key], last)
+        self._check_summaries()
+
+    def _ordered(self) -> list[Group]:
+        """Arms in the order of the file; the runs of an arm by seed, name and step."""
+        arms = list(dict.fromkeys(arm for arm, *_ in self.groups))
+        return sorted(self.groups, key=lambda key: (arms.index(key[0]), *_order(key)))
 
     def _cell(self, row: Mapping[str, Any], role: str) -> str:
         return text(row.get(self.roles[role])) if role in self.roles else ""
@@ -119,98 +181,344 @@ class _Reader:
         same = wanted is None or metric in ("", wanted)
         if wanted == ACCURACY:
             same = same or is_accuracy(metric)
-        return same and self.options.benchmark in (None, benchmark)
+        asked = self.options.benchmark
+        return same and (asked is None or benchmark == asked or "benchmark" not in self.roles)
 
     def _add(self, row: Mapping[str, Any]) -> None:
         named = self._cell(row, "metric") or None
-        metric = metric_of(self.roles["value"], named, self.options)
+        metric = metric_of(self.value, named, self.options) if "value" in self.roles else ACCURACY
         if metric is None:
-            say_unnamed(self.file.name, self.notes)
+            say_unnamed(self.file.name, self.options, self.notes)
         arm, label = self._cell(row, "arm"), self._label(row)
         if "arm" in self.roles and not arm:
             raise ImportRefused(f"a row has no {self.roles['arm']}", path=self.file.name)
-        if "seed" in self.roles and not isinstance(label, int):
+        if "seed" in self.roles and not self.decoding and not isinstance(label, int):
             self.notes.missing(f"{self.file.name}, {self.roles['seed']} (no whole number)")
-        place = f"{self.roles['value']} of {_what(arm, label)}"
-        value = scaled(row.get(self.roles["value"]), metric, self.options, self.file.name, place)
-        key = (self._cell(row, "benchmark"), metric or ACCURACY)
-        group = self.groups.setdefault((arm, label), _Group())
+        step = whole_cell(self._cell(row, "step"))
+        step = step if step is not None and step >= 0 else None
+        benchmark = self._cell(row, "benchmark") or self.options.benchmark or ""
+        key = (benchmark, metric or ACCURACY)
+        group = self._group(row, (arm, label, step, 0), key)
+        if group is None:
+            return
         self.metrics.add(key[1])
         if "task" in self.roles:
-            self._add_outcome(group, key, row, value, _what(arm, label))
+            self._add_answers(group, key, row, metric, _what(arm, label))
         else:
-            self._add_score(group, key, row, value, arm, label)
+            self._add_score(group, key, row, metric, _what(arm, label))
 
-    def _add_outcome(
-        self, group: _Group, key: Cell, row: Mapping[str, Any], value: float | None, what: str
+    def _group(self, row: Mapping[str, Any], at: Group, key: Cell) -> _Run | None:
+        """Return what a row belongs to; None for an attempt at a run that was tried again."""
+        arm, label, step, place = at
+        if not self.by_id:
+            if label is None and "task" not in self.roles:
+                # Scores without any name of a run: runs by their places alone.
+                while key in self.groups.get((arm, label, step, place), _Run()).taken:
+                    place += 1
+            group = self.groups.setdefault((arm, label, step, place), _Run())
+            group.step = step
+            group.taken.add(key)
+            return group
+        status = status_of(self._cell(row, "status")) or FINISHED
+        old = self.groups.get((arm, label, None, 0))
+        failures: list[str] = []
+        if old is not None and old.status is not None and label is not None:
+            if not status.finished:
+                old.failures.append(status.failure)
+                return None
+            if old.status.finished:
+                return old
+            failures = [*old.failures, old.status.failure]
+        group = _Run(step=step, status=status, failures=failures, run_id=self._tracker_id(row))
+        self.groups[arm, label, None, 0] = group
+        return group
+
+    def _tracker_id(self, row: Mapping[str, Any]) -> str | None:
+        """Return the tracker's id of a row: its ID, or its Name where no two rows share one."""
+        for name in ("ID", "run_id", "Name", "name", "run_name"):
+            if name not in self.table.columns:
+                continue
+            names = [text(other.get(name)) for other in self.rows]
+            if all(names) and len(set(names)) == len(names):
+                return text(row.get(name))
+        return None
+
+    # ---- answers ------------------------------------------------------------------------
+
+    def _add_answers(
+        self, group: _Run, key: Cell, row: Mapping[str, Any], metric: str | None, what: str
     ) -> None:
-        outcomes = group.outcomes.setdefault(key, Outcomes(self.file.name, what))
-        outcomes.add(self._cell(row, "task"), self._cell(row, "sample") or None, value)
+        task = self._task(row)
+        given = row.get(self.value)
+        entries = given if isinstance(given, list) else [given]
+        if not task:
+            if all(text(entry) == "" for entry in entries):
+                self.notes.say(f"{self.file.name}: rows without a task and a value are no answers")
+                return
+            raise ImportRefused(f"a row has no {self.roles['task']}", path=self.file.name)
+        sample = self._sample(row)
+        outcomes = group.outcomes.get(key)
+        if outcomes is None:
+            repeats = sample is None or isinstance(given, list)
+            outcomes = Outcomes(self.file.name, what, repeats=repeats)
+            group.outcomes[key] = outcomes
+        if isinstance(given, list) and not given:
+            self.notes.say(f"{what}: an empty list of {self.value} is an answer without a value")
+            entries = [None]
+        for entry in entries:
+            if isinstance(entry, list | dict):
+                raise ImportRefused(
+                    f"{self.value} of task {task} holds lists of lists: say which number counts "
+                    "with --map value=POINTER",
+                    path=self.file.name,
+                )
+            label = None if isinstance(given, list) else sample
+            self._add_answer(outcomes, task, label, row, entry, metric, what)
+
+    def _add_answer(
+        self,
+        outcomes: Outcomes,
+        task: str,
+        sample: str | None,
+        row: Mapping[str, Any],
+        entry: Any,
+        metric: str | None,
+        what: str,
+    ) -> None:
+        value = self._graded(entry, metric, f"{self.value} of {what}")
+        failed = _truthy(row.get(self.roles["error"])) if "error" in self.roles else False
+        seen: dict[str, Any] = {}
+        if "text" in self.roles and self.roles["text"] in row:
+            seen["text"] = row[self.roles["text"]]
+        tokens = cell(row.get(self.roles["tokens"]))[0] if "tokens" in self.roles else None
+        time = cell(row.get(self.roles["time"]))[0] if "time" in self.roles else None
+        empty = self.live.see(
+            **seen,
+            tokens=None if tokens is None else float(tokens),
+            seconds=None if time is None else float(time),
+            right=value == 1,
+        )
+        if value is None and not failed and text(entry).lower() not in _FAILED:
+            outcomes.add(task, sample, None)
+        elif value is None or (failed and value <= 0) or (empty and value == 1):
+            outcomes.error(task, sample)
+        else:
+            outcomes.add(task, sample, value)
+        if tokens is not None and tokens >= 0:
+            outcomes.tokens(task, float(tokens))
+        if self._cut_off(row):
+            outcomes.truncated(task)
+        for role, found in (("parsed", False), ("unparsed", True)):
+            if role in self.roles and row.get(self.roles[role]) is not None:
+                outcomes.unparsed(task, _truthy(row[self.roles[role]]) is found)
+
+    def _graded(self, entry: Any, metric: str | None, place: str) -> float | None:
+        word = _WORDS.get(text(entry).lower())
+        if word is not None:
+            return word
+        found, _ = cell(entry)
+        if found == -1 and metric in (None, ACCURACY):
+            return -1.0  # settled when all are known: 1 and -1, or no right and wrong at all
+        return scaled(entry, metric, self.options, self.file.name, place)
+
+    def _cut_off(self, row: Mapping[str, Any]) -> bool:
+        said = "truncated" in self.roles and _truthy(row.get(self.roles["truncated"]))
+        return said or self._cell(row, "stop").lower() in _CUT
+
+    def _task(self, row: Mapping[str, Any]) -> str:
+        column = self.roles["task"]
+        value = row.get(column)
+        if not names_a_question(column):
+            return text(value)
+        gold = row.get(self.roles["gold"]) if "gold" in self.roles else None
+        asked = f"{text(value)}\x1f{text(gold)}" if text(value) else ""
+        return hashlib.sha256(asked.encode()).hexdigest()[:16] if asked else ""
+
+    def _sample(self, row: Mapping[str, Any]) -> str | None:
+        parts = [self._cell(row, "sample")]
+        if self.decoding:
+            parts += [self._cell(row, "seed"), self._cell(row, "run")]
+        return ", ".join(part for part in parts if part) or None
+
+    def _settle_signs(self) -> None:
+        """Read 1 and -1 as right and wrong; any other value below 0 is no accuracy."""
+        every = [o for group in self.groups.values() for o in group.outcomes.values()]
+        values = {value for outcomes in every for value in outcomes.all_values()}
+        metrics = {metric for group in self.groups.values() for _, metric in group.outcomes}
+        if -1.0 not in values or metrics != {ACCURACY}:
+            return
+        if not values <= {-1.0, 1.0}:
+            raise ImportRefused(
+                f"{self.value} lies below 0: say --metric NAME for something other than accuracy",
+                path=self.file.name,
+            )
+        for outcomes in every:
+            outcomes.replace_values({-1.0: 0.0})
+        self.notes.say(f"{self.file.name}: {self.value} is 1 or -1: read as right and wrong")
+
+    # ---- scores -------------------------------------------------------------------------
 
     def _add_score(
         self,
-        group: _Group,
+        group: _Run,
         key: Cell,
         row: Mapping[str, Any],
-        value: float | None,
-        arm: str,
-        label: Label,
+        metric: str | None,
+        what: str,
     ) -> None:
         if key in group.scores:
             where = f" on {key[0]}" if key[0] else ""
-            if label is None:
-                raise ImportRefused(
-                    f"{_what(arm, label)} has several rows{where}, and rows are not seeds: "
-                    "name the column that tells runs apart with --column seed=NAME or run=NAME",
-                    path=self.file.name,
-                )
-            raise ImportRefused(f"{_what(arm, label)} is there twice{where}", path=self.file.name)
+            raise ImportRefused(f"{what} is there twice{where}", path=self.file.name)
+        value, count = self._score(row, metric, what)
         if value is None:
-            self.notes.missing(f"{self.file.name}, {self.roles['value']}")
+            group.lost = True
+            if group.status is None or group.status.finished:
+                self.notes.missing(f"{self.file.name}, {self.value}")
             return
         group.scores[key] = value
-        count = whole_cell(self._cell(row, "examples"))
-        if count is not None and count > 0:
+        if count is not None:
             group.examples[key] = count
 
+    def _score(
+        self, row: Mapping[str, Any], metric: str | None, what: str
+    ) -> tuple[float | None, int | None]:
+        """Return a row's score, and the number of answers it is said to rest on."""
+        count = whole_cell(self._cell(row, "examples"))
+        count = count if count is not None and count > 0 else None
+        if "value" in self.roles:
+            place = f"{self.value} of {what}"
+            value = scaled(row.get(self.value), metric, self.options, self.file.name, place)
+        else:
+            right = whole_cell(self._cell(row, "count"))
+            value = None if right is None or not count else right / count
+        if count and value is not None and metric in (None, ACCURACY):
+            printed = cell(row.get(self.value))[0] if "value" in self.roles else None
+            if not fits_count(value, count, printed, self.options.scale == (0, 100)):
+                self.notes.say(
+                    f"{self.file.name}: {what}: {value:g} is no whole count out of the {count} "
+                    "answers said"
+                )
+        return value, count
+
+    # ---- runs ---------------------------------------------------------------------------
+
     def _label(self, row: Mapping[str, Any]) -> Label:
+        if self.decoding:
+            return None
         seed = whole_cell(self._cell(row, "seed"))
         if seed is not None:
             return seed
-        return self._cell(row, "run") or self._cell(row, "seed") or None
+        named = self._cell(row, "run") or self._cell(row, "seed")
+        return named or (self._tracker_id(row) if self.by_id else None)
 
-    def _say_unlabelled(self) -> None:
-        if not {"seed", "run"} & set(self.roles):
+    def _say_failures(self) -> None:
+        """Say of which runs the figures are not used, because they did not finish."""
+        ends: dict[str, int] = {}
+        for group in self.groups.values():
+            if group.status is not None and not group.status.finished:
+                ends[group.status.word] = ends.get(group.status.word, 0) + 1
+        if ends:
+            listed = ", ".join(f"{word}: {count}" for word, count in sorted(ends.items()))
             self.notes.say(
-                f"{self.file.name}: no seed or run column, so each arm is one run without a seed"
+                f"{self.file.name}: {sum(ends.values())} runs did not finish ({listed}); they come "
+                "over as launched, their figures are not used"
             )
 
-    def _document(self, group: _Group) -> dict[str, Any]:
+    def _run(self, key: Group, group: _Run, last: int | None) -> DraftRun:
+        arm, label, _, place = key
+        step = group.step
+        untrained = step == 0 and last is not None and last > 0
+        trained = any(other[:2] == key[:2] and other[2] for other in self.groups)
+        if untrained and not trained and (group.status is None or group.status.finished):
+            group.status = Status("failed", "stopped at step 0", "stopped at step 0")
+            self.notes.say(f"{_what(arm, label)} is at step 0: it was never trained, and failed")
+        document = self._document(group, step)
+        if group.failures:
+            document["earlier_failures"] = group.failures
+        name = group.run_id or (label if isinstance(label, str) else None)
+        if name is not None:
+            document = {"run_id": name} | document
+        return DraftRun(
+            document,
+            arm or None,
+            label if isinstance(label, int) else None,
+            base=untrained and trained,
+            identified_by=self._evidence(group, label),
+            run_key=None if step is None or self.by_id else f"{self.file.name}, {key[:2]}, {place}",
+        )
+
+    def _evidence(self, group: _Run, label: Label) -> str:
+        if not isinstance(label, int):
+            return "none"
+        if self.by_id and group.run_id is not None:
+            return "trainer-config"
+        said = "seed" in self.options.columns or self.options.seed_key is not None
+        if said or plain(self.roles.get("seed", "")) in TRAINING_SEEDS:
+            return "user"
+        return "none"
+
+    def _document(self, group: _Run, step: int | None) -> dict[str, Any]:
+        if group.status is not None and not group.status.finished:
+            return {"status": group.status.status, "failure": group.status.failure}
         for (_, metric), outcomes in group.outcomes.items():
             if "sample" in self.roles and outcomes.binary:
                 refuse_impossible_pass_at_k(metric, outcomes.samples, self.file.name)
+        if group.lost and not group.scores:
+            return {"status": "failed", "failure": "no value recorded"}
+        at = {} if step is None else {"checkpoint_step": step}
         single = len({benchmark for benchmark, _ in {*group.outcomes, *group.scores}}) == 1
         blocks = [
-            group.outcomes[key].block(key[0] or None, key[1], self.notes)
+            at | group.outcomes[key].block(key[0] or None, key[1], self.notes, self._low(key[1]))
             for key in sorted(group.outcomes)
-            if group.outcomes[key]
+            if group.outcomes[key].drawn
         ]
         scores: dict[str, Any] = {}
+        counts = {group.examples.get(key) for key in group.scores}
         for benchmark, metric in sorted(group.scores):
             name = metric if single else f"{benchmark}/{metric}"
             scores[name] = group.scores[benchmark, metric]
             self.metrics.add(name)
-            if benchmark or metric != ACCURACY:
-                blocks.append(({"benchmark": benchmark} if benchmark else {}) | {"metric": name})
-            total = group.examples.get((benchmark, metric))
-            if name == ACCURACY and total and on_lattice(scores[name], total):
-                scores["examples"] = total
+            if benchmark or metric != ACCURACY or at:
+                block = {"benchmark": benchmark} if benchmark else {}
+                blocks.append(at | block | {"metric": name})
+        if len(counts) == 1 and None not in counts:
+            scores["examples"] = counts.pop()
         document: dict[str, Any] = {"method_metrics": scores} if scores else {}
         if blocks:
             document["evaluation"] = blocks[0]
         if len(blocks) > 1:
             document["evaluations"] = blocks[1:]
         return document
+
+    def _low(self, metric: str) -> float | None:
+        return lowest(metric, self.options)
+
+    # ---- summaries ----------------------------------------------------------------------
+
+    def _check_summaries(self) -> None:
+        """Compare what the file prints of itself with its rows."""
+        every = [o for group in self.groups.values() for o in group.outcomes.values()]
+        drawn = sum(outcomes.drawn for outcomes in every)
+        right = sum(sum(outcomes.all_values()) for outcomes in every)
+        if not drawn or not all(outcomes.binary for outcomes in every):
+            return
+        for summary in self.summaries:
+            if summary.answers is not None and summary.answers > drawn and right == 0:
+                raise ImportRefused(
+                    f"its rows are the {drawn} wrong answers of {summary.answers} alone; the right "
+                    "ones have no row, so import a file with all answers",
+                    path=self.file.name,
+                )
+            note = summary.contradiction(right, drawn)
+            if note is not None:
+                self.notes.say(f"{self.file.name}: {note}")
+
+
+def _truthy(value: Any) -> bool:
+    """Whether a cell says yes, or holds an error: not a list, which holds reasons of a grade."""
+    if isinstance(value, str):
+        return value.strip().lower() not in ("", "false", "0", "none", "null", "no", "nan")
+    return bool(value) and not isinstance(value, list)
 
 
 def _what(arm: str, label: Label) -> str:
@@ -220,8 +528,9 @@ def _what(arm: str, label: Label) -> str:
     return f"{named}, {'seed' if isinstance(label, int) else 'run'} {label}"
 
 
-def _order(key: tuple[str, Label]) -> tuple[str, int, int, str]:
-    arm, label = key
+def _order(key: Group) -> tuple[int, int, str, int, int]:
+    _, label, step, place = key
+    at = -1 if step is None else step
     if isinstance(label, int):
-        return arm, 0, label, ""
-    return arm, 1 if label else 2, 0, label or ""
+        return 0, label, "", place, at
+    return 1 if label else 2, 0, label or "", place, at

@@ -61,7 +61,9 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
     if not scores:
         raise ImportRefused("no final metric to bring over", path=files[0].name)
     notes.say("each task's score is the mean over its episodes of the absolute metrics")
-    runs = tuple(_run(algorithm, run, scores[algorithm, run]) for algorithm, run in sorted(scores))
+    arms = list(dict.fromkeys(algorithm for algorithm, _ in scores))
+    ordered = sorted(scores, key=lambda key: (arms.index(key[0]), key[1]))
+    runs = tuple(_run(algorithm, run, scores[algorithm, run]) for algorithm, run in ordered)
     names = sorted({metric for cells in scores.values() for _, metric in cells})
     metrics = {name: reading_of(name) for name in names if reading_of(name)}
     return Draft("marl-eval", None, runs, metrics=metrics, notes=notes.lines)
@@ -89,4 +91,5 @@ def _run(algorithm: str, run: str, cells: dict[tuple[str, str], dict[str, float]
     seed = int(digits) if digits.isdecimal() and len(digits) < 16 else None
     if seed is None:
         document = {"run_id": run} | document
-    return DraftRun(document, algorithm, seed)
+    said = seed is not None and run.startswith("seed")
+    return DraftRun(document, algorithm, seed, identified_by="user" if said else "none")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
 
 class Notes:
@@ -29,3 +30,36 @@ class Notes:
             if count
         )
         return (*self._said, *counted)
+
+
+def gathered(notes: Iterable[str], files: Sequence[str]) -> tuple[str, ...]:
+    """Return notes with each sentence once, where several files give it.
+
+    Parameters
+    ----------
+    notes : iterable of str
+        Sentences; what one file gives begins with its name and a colon.
+    files : sequence of str
+        Names of the files.
+
+    Returns
+    -------
+    tuple of str
+        In the order they were said first; ``a.csv and 2 more files: ...`` where three agree.
+    """
+    names = sorted(files, key=len, reverse=True)
+    said: dict[str, list[str]] = {}
+    for note in dict.fromkeys(notes):
+        name = next((name for name in names if note.startswith(f"{name}: ")), None)
+        where = said.setdefault(note if name is None else note[len(name) + 2 :], [])
+        if name is not None:
+            where.append(name)
+    return tuple(_of_files(sentence, where) for sentence, where in said.items())
+
+
+def _of_files(sentence: str, where: Sequence[str]) -> str:
+    if not where:
+        return sentence
+    more = len(where) - 1
+    others = f" and {more} more {'file' if more == 1 else 'files'}" if more else ""
+    return f"{where[0]}{others}: {sentence}"

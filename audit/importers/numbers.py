@@ -96,6 +96,27 @@ def on_lattice(score: float, total: int) -> bool:
     return math.isfinite(count) and abs(count - round(count)) <= LATTICE_TOLERANCE * total
 
 
+def fits_count(share: float, total: int, printed: Decimal | None, percent: bool) -> bool:
+    """Whether a share is a whole count out of ``total``, up to the digits it is printed to.
+
+    Parameters
+    ----------
+    share : float
+        As a fraction.
+    total : int
+        Number of answers.
+    printed : Decimal or None
+        The figure as the source has it, whose digits tell how far it was rounded.
+    percent : bool
+        Whether the figure is on the scale 0 to 100.
+    """
+    count = share * total
+    exponent = 0 if printed is None else printed.as_tuple().exponent
+    digits = -exponent if isinstance(exponent, int) else 0
+    grain = 0.5 * 10.0**-digits / (100 if percent else 1) if printed is not None else 0.0
+    return abs(count - round(count)) <= (grain + LATTICE_TOLERANCE) * total
+
+
 def half_last_digit(values: Sequence[float]) -> float:
     """Return half a unit of the last digit values of one list are printed to.
 

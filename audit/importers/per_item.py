@@ -9,6 +9,7 @@ from typing import Any
 from audit.errors import ImportRefused
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
+from audit.importers.liveness import Liveness
 from audit.importers.metric_names import (
     ACCURACY,
     is_accuracy,
@@ -17,9 +18,12 @@ from audit.importers.metric_names import (
     refuse_impossible_pass_at_k,
 )
 from audit.importers.notes import Notes
-from audit.importers.numbers import integer, number, on_lattice, outcome, whole
+from audit.importers.numbers import fits_count, integer, number, outcome, whole, whole_cell
 from audit.importers.outcomes import Outcomes
+from audit.importers.scaled import lowest
+from audit.importers.summary_rows import summary_of
 
+# Lists of items, the usual names first; any other list of such records is read too.
 _LISTS = (
     "items",
     "results",
@@ -27,14 +31,34 @@ _LISTS = (
     "records",
     "predictions",
     "per_item",
+    "per_q",
+    "per_question",
     "details",
     "examples",
+    "rows",
+    "outputs",
 )
-_IDS = ("id", "task_id", "item_id", "question_id", "problem_id", "example_id", "doc_id", "uid")
-_MORE_IDS = ("prompt_id", "idx", "index")
+_IDS = (
+    "id",
+    "task_id",
+    "item_id",
+    "question_id",
+    "problem_id",
+    "example_id",
+    "doc_id",
+    "qid",
+    "uid",
+)
+_MORE_IDS = ("prompt_id", "idx", "index", "i")
 _VALUES = ("correct", "is_correct", "passed", "pass", "success", "acc", "accuracy", "exact_match")
 _SCORES = ("score", "reward")
+_SAMPLES = ("sample", "sample_id", "sample_idx", "epoch", "attempt", "rollout", "trial", "repeat")
 _TEXTS = ("responses", "completions", "generations", "outputs")
+_TEXT = ("response", "completion", "generation", "output")
+_TOKENS = ("output_tokens", "completion_tokens", "response_tokens", "n_tokens", "tokens")
+_ERRORS = ("error", "errored", "exception")
+_BENCHMARKS = ("benchmark", "task", "dataset", "eval_name")
+_TRAINING_SEEDS = ("train_seed", "training_seed")
 _AGGREGATE = re.compile(r"^(pass|maj)(?:_at)?_(\d+)$")
 
 
@@ -44,8 +68,10 @@ def sniff(document: Any, name: str) -> bool:
         return False
     if _task_lists(document) and integer(document.get("seed")) is not None:
         return True
-    named = any(key in document for key in ("benchmark", "task", "dataset", "eval_name"))
-    return named and (_items(document) is not None or bool(set(_TEXTS) & set(document)))
+    if _items(document) is not None:
+        return True
+    named = any(key in document for key in _BENCHMARKS)
+    return named and bool(set(_TEXTS) & set(document))
 
 
 def _task_lists(document: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -57,8 +83,9 @@ def _task_lists(document: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _items(document: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    for key in _LISTS:
-        listed = document.get(key)
+    usual = [key for key in _LISTS if key in document]
+    for key in dict.fromkeys([*usual, *document]):
+        listed = document[key]
         if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
             continue
         if listed and _key(listed[0], _IDS + _MORE_IDS) and _key(listed[0], _VALUES + _SCORES):
@@ -76,7 +103,7 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
     Raises
     ------
     ImportRefused
-        When a file holds neither outcomes nor a score.
+        When a file holds neither outcomes nor a score, or its evaluation never ran.
     """
     notes = Notes()
     metrics: dict[str, dict[str, Any]] = {}
@@ -129,69 +156,122 @@ class _Reader:
         run["evaluation"] = blocks[0]
         if len(blocks) > 1:
             run["evaluations"] = blocks[1:]
-        return DraftRun(run, _text(self.document, "config_name"), integer(self.document["seed"]))
+        seed, evidence = self._training_seed()
+        if seed is None:
+            seed = integer(self.document["seed"])
+        arm = _text(self.document, "config_name")
+        return DraftRun(run, arm, seed, identified_by=evidence)
 
     def answers(self) -> DraftRun:
         """Read one model's answers on one benchmark."""
         document = self.document
-        name = next(
-            (_text(document, k) for k in ("benchmark", "task", "dataset", "eval_name")), None
+        name = self.options.benchmark or next(
+            (_text(document, key) for key in _BENCHMARKS if _text(document, key)), None
         )
         items = _items(document)
         outcomes = None if items is None else self._outcomes(items)
         block: dict[str, Any] = {"benchmark": name} if name else {}
         scores: dict[str, Any] = {}
+        printed: dict[str, float] = {}
         if outcomes:
-            block = outcomes.block(name, self._metric(outcomes, items or []), self.notes)
-            self.metrics[block["metric"]] = reading_of(block["metric"])
+            metric = self._metric(outcomes, items or [])
+            low = lowest(metric, self.options)
+            block = outcomes.block(name, metric, self.notes, low)
+            self.metrics[metric] = reading_of(metric)
+            printed = self._printed(outcomes, metric)
         else:
             scores = self._scores()
             block["metric"] = ACCURACY
-        step = re.search(r"checkpoint-(\d+)", str(self.metadata.get("model_path", "")))
-        if step:
-            block["checkpoint_step"] = int(step[1])
         condition = self._condition()
         if condition:
             block["condition"] = condition
         run: dict[str, Any] = {}
-        identity = _text(self.metadata, "model_path") or _text(document, "run_id")
         if _text(document, "run_id"):
             run["run_id"] = document["run_id"]
         if scores:
             run["method_metrics"] = scores
         run["evaluation"] = block
-        return DraftRun(run, None, self._seed(), identity=identity)
+        seed, evidence = self._training_seed()
+        if seed is None:
+            seed = self._bare_seed()
+        model = _text(self.metadata, "model_path")
+        return DraftRun(
+            run,
+            None,
+            seed,
+            name=_text(document, "run_id"),
+            identity=model or _text(document, "run_id"),
+            identified_by=evidence,
+            model=model,
+            printed=printed,
+        )
 
-    def _seed(self) -> int | None:
-        for key in ("train_seed", "training_seed"):
+    def _training_seed(self) -> tuple[int | None, str]:
+        """Return the seed that the file calls the training's, and whose word that is."""
+        named = [self.options.seed_key] if self.options.seed_key else []
+        for key in (*named, *_TRAINING_SEEDS):
             for block in (self.document, self.metadata):
-                if integer(block.get(key)) is not None:
-                    return integer(block[key])
-        if integer(self.metadata.get("seed", self.document.get("seed"))) is not None:
-            self.notes.say(f"{self.path}: its seed is the evaluation's; --seed-from for training's")
+                seed = whole_cell(block.get(key))
+                if seed is not None:
+                    return seed, "user"
+        return None, "none"
+
+    def _bare_seed(self) -> int | None:
+        """Return a seed of unknown meaning where the user says that such are of trainings."""
+        seed = integer(self.metadata.get("seed", self.document.get("seed")))
+        if seed is None or self.options.seed_is == "training":
+            return seed
+        self.notes.say(
+            f"{self.path}: its seed is the evaluation's, so far as anything says (--seed-is "
+            "training otherwise)"
+        )
         return None
 
     def _outcomes(self, items: list[dict[str, Any]]) -> Outcomes:
-        outcomes = Outcomes(self.path, self.path)
+        numbered = any(_key(item, _SAMPLES) for item in items)
+        outcomes = Outcomes(self.path, self.path, repeats=not numbered)
+        live = Liveness(self.path)
         for item in items:
             task_key = _key(item, _IDS + _MORE_IDS)
             value_key = _key(item, _VALUES + _SCORES)
             if task_key is None:
                 raise ImportRefused("an item has no id", path=self.path)
             task = item[task_key] if isinstance(item[task_key], int) else str(item[task_key])
-            for sample, value in self._values(item, item.get(value_key) if value_key else None):
-                outcomes.add(task, sample, value)
+            if task == "":
+                raise ImportRefused(f"an item has an empty {task_key}", path=self.path)
+            value = item.get(value_key) if value_key else None
+            failed = any(item.get(key) for key in _ERRORS) and not isinstance(value, list)
+            empty = self._see(live, item, outcome(value))
+            for sample, found in self._values(item, value):
+                if (failed and not found) or (empty and found == 1):
+                    outcomes.error(task, sample)
+                else:
+                    outcomes.add(task, sample, found)
+            tokens = next((number(item[key]) for key in _TOKENS if key in item), None)
+            if tokens is not None:
+                outcomes.tokens(task, tokens)
+        live.refuse_dead()
         return outcomes
+
+    def _see(self, live: Liveness, item: Mapping[str, Any], value: float | None) -> bool:
+        text = _key(item, _TEXT)
+        tokens = next((number(item[key]) for key in _TOKENS if key in item), None)
+        if text is None:
+            return live.see(tokens=tokens)
+        return live.see(text=item[text], tokens=tokens, right=value == 1)
 
     def _values(self, item: Mapping[str, Any], value: Any) -> Iterator[tuple[Any, float | None]]:
         """Yield sample and outcome: of a list, of a count out of n, or of a single value."""
         drawn = integer(item.get("n_samples", item.get("n", item.get("total"))))
         right = integer(value) if not isinstance(value, bool) else None
-        sample = _key(item, ("sample", "sample_id", "sample_idx", "epoch", "attempt"))
+        sample = _key(item, _SAMPLES)
         if isinstance(value, list):
-            yield from ((index, outcome(entry)) for index, entry in enumerate(value))
+            if any(isinstance(entry, list | dict) for entry in value):
+                raise ImportRefused("an item's outcome is a list of lists", path=self.path)
+            entries = value or [None]
+            yield from ((f"answer {i}", outcome(entry)) for i, entry in enumerate(entries))
         elif drawn and right is not None and 0 <= right <= drawn and drawn > 1:
-            yield from ((index, float(index < right)) for index in range(drawn))
+            yield from ((f"answer {i}", float(i < right)) for i in range(drawn))
         else:
             yield item[sample] if sample else None, outcome(value)
 
@@ -200,6 +280,16 @@ class _Reader:
             return ACCURACY if is_accuracy(self.options.metric) else self.options.metric
         key = _key(items[0], _VALUES + _SCORES) or ""
         return ACCURACY if key in _VALUES or outcomes.binary else key
+
+    def _printed(self, outcomes: Outcomes, metric: str) -> dict[str, float]:
+        """Compare what the file prints of its items with them, and return the share it prints."""
+        summary = summary_of(self.document) if metric == ACCURACY and outcomes.binary else None
+        if summary is None:
+            return {}
+        note = summary.contradiction(sum(outcomes.all_values()), outcomes.drawn)
+        if note is not None:
+            self.notes.say(f"{self.path}: {note}")
+        return {} if summary.share is None else {ACCURACY: summary.share}
 
     def _scores(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -220,7 +310,12 @@ class _Reader:
             refuse_impossible_pass_at_k(name, samples, self.path)
         self.notes.say(f"{self.path}: no item has an outcome of its own; the printed score is read")
         total = integer(self.document.get("n_samples"))
-        if total and on_lattice(found[ACCURACY], total):
+        if total:
+            if not fits_count(found[ACCURACY], total, None, percent=False):
+                self.notes.say(
+                    f"{self.path}: {found[ACCURACY]:g} is no whole count out of the {total} "
+                    "answers said"
+                )
             found = {ACCURACY: found[ACCURACY], "examples": total} | found
             tokens = number(self.document.get("avg_response_tokens"))
             if tokens is not None and whole(tokens * total) is not None:
@@ -230,11 +325,12 @@ class _Reader:
     def _condition(self) -> dict[str, Any]:
         blocks = self.document | self.metadata
         engine = f"vllm {blocks['vllm_version']}" if blocks.get("vllm_version") else None
+        decoding = None if self.options.seed_is == "training" else integer(blocks.get("seed"))
         fields = {
             "temperature": number(blocks.get("temperature")),
             "top_p": number(blocks.get("top_p")),
             "max_tokens": integer(blocks.get("max_tokens")),
-            "seed": integer(blocks.get("seed")),
+            "seed": decoding,
             "engine": engine or _text(blocks, "engine"),
         }
         return {key: value for key, value in fields.items() if value is not None}

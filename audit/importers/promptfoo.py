@@ -10,6 +10,7 @@ from typing import Any
 from audit.errors import ImportRefused
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign, JsonLines
+from audit.importers.liveness import Liveness
 from audit.importers.metric_names import ACCURACY, reading_of
 from audit.importers.notes import Notes
 from audit.importers.numbers import number, outcome
@@ -84,6 +85,7 @@ def _file_runs(file: Foreign, label: str, notes: Notes) -> Iterator[DraftRun]:
     found: dict[str, Outcomes] = {}
     hashes: dict[tuple[str, str], str] = {}
     benchmark = _benchmark(file.content)
+    live = Liveness(file.name)
     for row in rows:
         arm = _provider(row) + (f" | {_prompt(row)}" if len(prompts) > 1 else "")
         key = _test_key(row)
@@ -91,9 +93,18 @@ def _file_runs(file: Foreign, label: str, notes: Notes) -> Iterator[DraftRun]:
         outcomes = found.setdefault(arm, Outcomes(file.name, f"{file.name}, {arm}"))
         if row.get("failureReason") == _ERROR:
             outcomes.error(tasks[key], row.get("testIdx"))
-        else:
-            outcomes.add(tasks[key], row.get("testIdx"), _value(row, label))
-    for arm in sorted(found):
+            continue
+        outcomes.add(tasks[key], row.get("testIdx"), _value(row, label))
+        response = row.get("response")
+        if isinstance(response, dict) and "output" in response:
+            usage = response.get("tokenUsage")
+            tokens = number(usage.get("completion")) if isinstance(usage, dict) else None
+            # A cached answer has a text, and no tokens of its own.
+            live.see(text=response["output"], tokens=tokens or None)
+            if tokens:
+                outcomes.tokens(tasks[key], tokens)
+    live.refuse_dead()
+    for arm in found:
         if found[arm]:
             block = found[arm].block(benchmark, label, notes)
             errors = sum(block.get("errored", ()))
@@ -101,9 +112,7 @@ def _file_runs(file: Foreign, label: str, notes: Notes) -> Iterator[DraftRun]:
                 notes.say(
                     f"{file.name}: {arm}: {errors} calls ended in an error, and count as wrong"
                 )
-            yield DraftRun(
-                {"run_id": arm, "evaluation": block}, arm, identity=arm, tasks=dict(hashes)
-            )
+            yield DraftRun({"evaluation": block}, arm, identity=arm, tasks=dict(hashes))
 
 
 def _value(row: dict[str, Any], label: str) -> float | None:

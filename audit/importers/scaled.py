@@ -6,7 +6,7 @@ from typing import Any
 
 from audit.errors import ImportRefused
 from audit.importers.draft import Options
-from audit.importers.metric_names import ACCURACY
+from audit.importers.metric_names import ACCURACY, reading_of
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell, fraction_of_percent
 
@@ -39,6 +39,18 @@ def scaled(value: Any, metric: str | None, options: Options, path: str, place: s
     return share
 
 
-def say_unnamed(path: str, notes: Notes) -> None:
+def lowest(metric: str, options: Options) -> float | None:
+    """Return the lowest value of a metric, as its name or the user says it; else None."""
+    low: float | None = (reading_of(metric).get("scale") or [None])[0]
+    if low is None and metric != ACCURACY and options.scale is not None:
+        return options.scale[0]
+    return low
+
+
+def say_unnamed(path: str, options: Options, notes: Notes) -> None:
     """Say that a metric without a name is read as accuracy."""
-    notes.say(f"{path}: no metric is named; read as accuracy, 0 to 1 (--metric NAME otherwise)")
+    low, high = options.scale or (0, 1)
+    notes.say(
+        f"{path}: no metric is named; read as accuracy on the scale {low:g}-{high:g} "
+        "(--metric NAME otherwise)"
+    )

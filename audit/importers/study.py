@@ -10,12 +10,22 @@ from typing import Any
 
 from audit import __version__
 from audit.errors import ImportRefused, UsageError
+from audit.importers.absent import with_absent_as_errors
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
 from audit.importers.metric_names import ACCURACY, reading_of
+from audit.importers.notes import gathered
+from audit.importers.path_seeds import seeds_of
+from audit.importers.same_run import COUNTS, SETTLE, ArmRun, blocks_of, joined, with_blocks
+from audit.importers.scales import refuse_mixed_scales
+from audit.run_names import run_of
 
+_READING = ("scale", "higher_is_better", "kind")
+_BASE_COUNTS = ("accuracy", "examples", "generated_tokens")
+_CONTROL_WORDS = frozenset({"control", "baseline"})
 _RUN_KEYS = (
     "run_id",
+    "identified_by",
     "status",
     "failure",
     "method_metrics",
@@ -24,9 +34,6 @@ _RUN_KEYS = (
     "telemetry",
     "training",
 )
-# Members of a run's figures that are no metric.
-_COUNTS = frozenset({"examples", "generated_tokens", "truncated_responses"})
-_CONTROL_WORDS = ("control", "baseline")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,50 +67,6 @@ class Placed:
     importer: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A run with its arm and seed settled."""
-
-    arm: str
-    seed: int | None
-    draft: DraftRun
-
-
-def seed_of(path: str, pattern: str) -> int:
-    """Return the training seed a path holds.
-
-    Parameters
-    ----------
-    path : str
-        As the user named it; backslashes count as slashes.
-    pattern : str
-        Text with ``{seed}`` where the digits stand (``*`` for anything else), or a regular
-        expression whose group ``seed``, or first group, is the digits.
-
-    Raises
-    ------
-    UsageError
-        When the pattern is no regular expression, finds nothing, or finds several seeds.
-    """
-    plain = path.replace("\\", "/")
-    if "{seed}" in pattern:
-        parts = [re.escape(part).replace(r"\*", ".*?") for part in pattern.split("{seed}")]
-        pattern = r"(?<!\d)(\d+)(?!\d)".join(parts)
-    try:
-        expression = re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"--seed-from is no regular expression: {error}") from None
-    if not expression.groups:
-        raise UsageError("--seed-from needs {seed} or a group, e.g. 'seed{seed}' or 'seed(\\d+)'")
-    group = "seed" if "seed" in expression.groupindex else 1
-    found = {match[group] for match in expression.finditer(plain) if match[group]}
-    seeds = {int(digits) for digits in found if digits.isdecimal() and len(digits) < 16}
-    if len(seeds) != 1 or len(seeds) != len({*found}):
-        what = ", ".join(sorted(found)) if found else "nothing"
-        raise UsageError(f"--seed-from finds {what}, where one number is due", path=path)
-    return seeds.pop()
-
-
 def assemble(
     placed: Sequence[Placed], options: Options, layout: Layout
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -124,20 +87,28 @@ def assemble(
         When runs cannot be told apart or fit together.
     """
     _refuse_same_bytes(placed)
-    notes: dict[str, None] = {}
+    said: list[str] = []
     drafts: list[Draft] = []
-    runs: list[_Run] = []
+    records: list[ArmRun] = []
     for group, seed in _groups(placed, layout):
         draft = _reader(group[0].importer)([entry.file for entry in group], options)
         drafts.append(draft)
-        notes |= dict.fromkeys(draft.notes)
-        runs += [_settled(run, group, seed) for run in draft.runs]
-    runs = _joined(runs)
-    _refuse_one_model_twice(runs, layout)
+        said += draft.notes
+        records += [_settled(run, group, seed, layout, options) for run in draft.runs]
+    runs, decided = joined(records, options)
+    notes = dict.fromkeys(gathered(said, [entry.file.name for entry in placed]))
+    notes |= dict.fromkeys(decided)
     _refuse_other_questions(runs)
+    refuse_mixed_scales(runs, options)
+    if options.missing is not None:
+        runs = with_absent_as_errors(runs, notes)
     arms = _arms(runs, drafts, layout, notes)
+    notes |= dict.fromkeys(_said_of_evidence(arms, options))
     document = _document(arms, drafts, _metrics(runs, drafts, options, notes))
-    document["provenance"] = {"imported": _imported(placed, drafts, tuple(notes))}
+    document |= _what_runs_are(arms, options)
+    document["provenance"] = {"notes": list(notes), "imported": _imported(placed, drafts)}
+    if not notes:
+        del document["provenance"]["notes"]
     _refuse_broken_contract(document, placed)
     return document, tuple(notes)
 
@@ -174,17 +145,24 @@ def _refuse_same_bytes(placed: Sequence[Placed]) -> None:
 def _groups(placed: Sequence[Placed], layout: Layout) -> list[tuple[list[Placed], int | None]]:
     """Group files that are read together: same importer, arm and seed."""
     groups: dict[tuple[str, str | None, int | None], list[Placed]] = {}
-    for entry in placed:
-        seed = _seed_in_path(entry, layout)
+    seeds = _seeds_in_paths(placed, layout)
+    for index, entry in enumerate(placed):
+        seed = seeds.get(index)
         groups.setdefault((entry.importer, entry.arm, seed), []).append(entry)
     return [(group, seed) for (_, _, seed), group in groups.items()]
 
 
-def _seed_in_path(entry: Placed, layout: Layout) -> int | None:
-    """Return the seed of a file's path; the untrained model has none, so its path needs none."""
-    if layout.seed_from is None or (entry.arm is not None and _may_be_base(entry.arm, layout)):
-        return None
-    return seed_of(entry.file.name, layout.seed_from)
+def _seeds_in_paths(placed: Sequence[Placed], layout: Layout) -> dict[int, int]:
+    """Return the seeds of files' paths by their places; the untrained model has none."""
+    if layout.seed_from is None:
+        return {}
+    trained = [
+        index
+        for index, entry in enumerate(placed)
+        if entry.arm is None or not _may_be_base(entry.arm, layout)
+    ]
+    paths = [placed[index].file.name for index in trained]
+    return dict(zip(trained, seeds_of(paths, layout.seed_from), strict=True))
 
 
 def _may_be_base(arm: str, layout: Layout) -> bool:
@@ -192,121 +170,40 @@ def _may_be_base(arm: str, layout: Layout) -> bool:
     return arm in layout.base or (arm.lower() == "base" and not named)
 
 
-def _settled(run: DraftRun, group: Sequence[Placed], seed: int | None) -> _Run:
+def _settled(
+    run: DraftRun, group: Sequence[Placed], seed: int | None, layout: Layout, options: Options
+) -> ArmRun:
     path = group[0].file.name
     if seed is not None and run.seed is not None and seed != run.seed:
         raise ImportRefused(f"the path says seed {seed}, the file {run.seed}", path=path)
-    if group[0].arm is not None and run.arm is not None and run.arm != group[0].arm:
-        run = replace(run, document={"run_id": run.arm} | run.document)
-    arm = group[0].arm or run.arm or run.document.get("run_id") or PurePath(path).stem
-    return _Run(str(arm), run.seed if seed is None else seed, run)
+    named = run_of(run.model) if run.model else None
+    own = run.arm or (named.run if named else None) or run.name
+    arm = str(group[0].arm or own or PurePath(path).stem)
+    said = seed is not None or options.seed_is == "training"
+    if said and run.identified_by == "none":
+        run = replace(run, identified_by="user")
+    if options.seed_is == "decoding" and run.identified_by == "none":
+        unnamed = {key: value for key, value in run.document.items() if key != "run_id"}
+        run = replace(run, seed=None, document=unnamed)
+    if named is not None and isinstance(named.step, int):
+        run = replace(run, document=_at_step(run.document, named.step))
+    untrained = run.base or _may_be_base(arm, layout)
+    return ArmRun(arm, run.seed if seed is None else seed, run, untrained)
 
 
-def _joined(runs: Iterable[_Run]) -> list[_Run]:
-    """Join what several files say about one run: more benchmarks, or its training log."""
-    joined: list[_Run] = []
-    waiting: list[_Run] = []
-    for run in runs:
-        if not run.draft.evaluated:
-            if "telemetry" not in run.draft.document:
-                raise ImportRefused(f"{_label(run)}: no finite value in it")
-            waiting.append(run)
-            continue
-        index = next((i for i, other in enumerate(joined) if _same_run(run, other)), None)
-        if index is None:
-            joined.append(run)
-        else:
-            joined[index] = _with(joined[index], run)
-    for log in waiting:
-        mine = [i for i, run in enumerate(joined) if run.arm == log.arm and run.seed == log.seed]
-        if len(mine) != 1:
-            label = _label(log)
-            raise ImportRefused(
-                f"{label}: a training log without an evaluation is no result; give the "
-                "evaluation's file of the same arm and seed beside it"
-                if not mine
-                else f"{label}: {len(mine)} runs this training log could be of; use --seed-from"
-            )
-        joined[mine[0]] = _with(joined[mine[0]], log)
-    return joined
+def _at_step(document: dict[str, Any], step: int) -> dict[str, Any]:
+    """Return a run whose evaluations are of the checkpoint of a step, unless they say another."""
+    blocks = blocks_of(document)
+    if not blocks and ACCURACY in document.get("method_metrics", {}):
+        blocks = [{"metric": ACCURACY}]
+    return with_blocks(document, [{"checkpoint_step": step} | block for block in blocks])
 
 
-def _label(run: _Run) -> str:
-    return run.arm if run.seed is None else f"{run.arm}, seed {run.seed}"
-
-
-def _same_run(run: _Run, other: _Run) -> bool:
-    if run.arm != other.arm or run.seed != other.seed:
-        return False
-    if run.seed is not None:
-        return True
-    same = run.draft.identity is not None and run.draft.identity == other.draft.identity
-    return same and not _places(run) & _places(other)
-
-
-def _places(run: _Run) -> set[tuple[Any, Any]]:
-    """Return the (benchmark, metric) pairs a run was evaluated on."""
-    return {(block.get("benchmark"), block.get("metric")) for block in _blocks(run.draft.document)}
-
-
-def _blocks(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    first = document.get("evaluation")
-    return [*([first] if first else []), *(document.get("evaluations") or ())]
-
-
-def _with(run: _Run, more: _Run) -> _Run:
-    """Return a run with what another file says about it.
-
-    Raises
-    ------
-    ImportRefused
-        When both say the same thing.
-    """
-    label = _label(run)
-    twice = _places(run) & _places(more)
-    plain = {"method_metrics", "training"} & set(run.draft.document) & set(more.draft.document)
-    clash = set(run.draft.document.get("method_metrics", {})) & set(
-        more.draft.document.get("method_metrics", {})
-    )
-    if twice or clash or "training" in plain:
-        names = sorted(str(benchmark or metric) for benchmark, metric in twice) or sorted(clash)
-        raise ImportRefused(f"{label} is there twice" + (f" ({names[0]})" if names else ""))
-    document = dict(more.draft.document) | dict(run.draft.document)
-    blocks = _blocks(run.draft.document) + _blocks(more.draft.document)
-    scores = dict(run.draft.document.get("method_metrics", {})) | dict(
-        more.draft.document.get("method_metrics", {})
-    )
-    if scores:
-        document["method_metrics"] = scores
-    if blocks:
-        document["evaluation"] = blocks[0]
-    if len(blocks) > 1:
-        document["evaluations"] = blocks[1:]
-    tasks = {**run.draft.tasks, **more.draft.tasks}
-    return _Run(run.arm, run.seed, replace(run.draft, document=document, tasks=tasks))
-
-
-def _refuse_one_model_twice(runs: Sequence[_Run], layout: Layout) -> None:
-    """Refuse two evaluations of one trained model as two runs; the untrained one may have many."""
-    seen: set[tuple[str, str]] = set()
-    for run in runs:
-        base = run.draft.base or _may_be_base(run.arm, layout)
-        if run.seed is not None or run.draft.identity is None or base:
-            continue
-        key = (run.arm, run.draft.identity)
-        if key in seen:
-            raise ImportRefused(
-                f"{run.arm}: two files evaluate the same model, and no seed tells training runs "
-                "apart: name it with --seed-from, or import one"
-            )
-        seen.add(key)
-
-
-def _refuse_other_questions(runs: Sequence[_Run]) -> None:
+def _refuse_other_questions(runs: Sequence[ArmRun]) -> None:
     """Refuse runs in which one task id stands for different questions."""
     seen: dict[tuple[str, str], tuple[str, str]] = {}
     for run in runs:
-        label = _label(run)
+        label = run.label
         for task, digest in run.draft.tasks.items():
             other, where = seen.setdefault(task, (digest, label))
             if other != digest:
@@ -321,13 +218,13 @@ class _Arms:
     """The arms of a study in order, the top one first, and the untrained model's evaluations."""
 
     method: str
-    runs: dict[str, list[_Run]]
+    runs: dict[str, list[ArmRun]]
     roles: dict[str, str]
-    base: list[_Run]
+    base: list[ArmRun]
 
 
 def _arms(
-    runs: Sequence[_Run], drafts: Sequence[Draft], layout: Layout, notes: dict[str, None]
+    runs: Sequence[ArmRun], drafts: Sequence[Draft], layout: Layout, notes: dict[str, None]
 ) -> _Arms:
     known = dict.fromkeys(run.arm for run in runs)
     for name in (*layout.controls, *layout.base, *([layout.method] if layout.method else [])):
@@ -337,7 +234,7 @@ def _arms(
         raise UsageError(f"{layout.method} is the top arm by --method: no control or base as well")
     untrained = {*layout.base, *_called_base(runs, layout, notes)}
     base = [run for run in runs if run.draft.base or run.arm in untrained]
-    trained: dict[str, list[_Run]] = {}
+    trained: dict[str, list[ArmRun]] = {}
     for run in runs:
         if not run.draft.base and run.arm not in untrained:
             trained.setdefault(run.arm, []).append(run)
@@ -345,9 +242,8 @@ def _arms(
         raise ImportRefused("no training run among the files, only the untrained model")
     roles = {name: role for draft in drafts for name, role in draft.roles.items()}
     roles |= dict.fromkeys(layout.controls, "control")
-    for name in trained:
-        if any(word in name.lower() for word in _CONTROL_WORDS):
-            roles.setdefault(name, "control")
+    for name in _controls_by_name(trained):
+        roles.setdefault(name, "control")
     method = _method(list(trained), drafts, layout, roles, notes)
     others = [name for name in trained if name != method]
     if len(others) == 1 and not layout.controls:
@@ -356,7 +252,7 @@ def _arms(
     return _Arms(method, ordered, roles, base)
 
 
-def _called_base(runs: Sequence[_Run], layout: Layout, notes: dict[str, None]) -> Iterator[str]:
+def _called_base(runs: Sequence[ArmRun], layout: Layout, notes: dict[str, None]) -> Iterator[str]:
     """Yield the arm called base: in a results file that name means the untrained model."""
     arms = {run.arm for run in runs if not run.draft.base}
     for arm in sorted(arms - set(layout.base)):
@@ -364,6 +260,20 @@ def _called_base(runs: Sequence[_Run], layout: Layout, notes: dict[str, None]) -
         if _may_be_base(arm, layout) and len(arms) > 1 and not seeded:
             notes.setdefault(f"{arm} is taken as the untrained model (--control {arm} otherwise)")
             yield arm
+
+
+def _controls_by_name(names: Iterable[str]) -> list[str]:
+    """Return the arms that their names call controls, those of exactly that name before others.
+
+    Beside ``baseline`` an arm such as ``baseline-without-warmup`` is no control.
+    """
+    words = {
+        name: [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word] for name in names
+    }
+    exact = [
+        name for name, parts in words.items() if len(parts) == 1 and parts[0] in _CONTROL_WORDS
+    ]
+    return exact or [name for name, parts in words.items() if _CONTROL_WORDS & {*parts}]
 
 
 def _method(
@@ -382,28 +292,28 @@ def _method(
     return free[0]
 
 
-def _in_order(runs: list[_Run]) -> list[_Run]:
+def _in_order(runs: list[ArmRun]) -> list[ArmRun]:
     """Sort runs with a seed by it; the others follow as they came, which their source orders."""
     labelled = sorted((r for r in runs if r.seed is not None), key=lambda r: (r.seed or 0,))
     return labelled + [run for run in runs if run.seed is None]
 
 
 def _metrics(
-    runs: Sequence[_Run], drafts: Sequence[Draft], options: Options, notes: dict[str, None]
+    runs: Sequence[ArmRun], drafts: Sequence[Draft], options: Options, notes: dict[str, None]
 ) -> dict[str, Any]:
     """Return scale and direction of every metric the runs have.
 
     What the user says fills what neither the source nor the name tells; a scale that nobody says
     has no bounds, never those of a fraction.
     """
-    names = {block["metric"] for run in runs for block in _blocks(run.draft.document)}
+    names = {block["metric"] for run in runs for block in blocks_of(run.draft.document)}
     names |= {name for run in runs for name in run.draft.document.get("method_metrics", {})}
-    if options.higher_is_better is False and names - _COUNTS == {ACCURACY}:
+    if options.higher_is_better is False and names - COUNTS == {ACCURACY}:
         raise UsageError("--lower-is-better: the only metric is accuracy, of which more is better")
     found: dict[str, dict[str, Any]] = {}
     known = {name: reading for draft in drafts for name, reading in draft.metrics.items()}
-    for name in sorted(names - _COUNTS):
-        reading = dict(known.get(name) or reading_of(name))
+    for name in sorted(names - COUNTS):
+        reading = dict(known.get(name) or known.get(name.rsplit("/", 1)[-1]) or reading_of(name))
         if name != ACCURACY and options.metric in (None, name):
             if options.scale is not None:
                 reading["scale"] = list(options.scale)
@@ -412,7 +322,7 @@ def _metrics(
         if "scale" not in reading:
             reading["scale"] = [None, None]
             notes.setdefault(f"{name}: its scale is not said, so no bounds are assumed (--scale)")
-        found[name] = {key: reading[key] for key in ("scale", "higher_is_better") if key in reading}
+        found[name] = {key: reading[key] for key in _READING if key in reading}
     return found
 
 
@@ -436,32 +346,67 @@ def _document(arms: _Arms, drafts: Sequence[Draft], metrics: dict[str, Any]) -> 
     }
     if controls:
         document["controls"] = controls
+    printed = _printed(arms)
+    if printed and "arms" not in reported:
+        reported["arms"] = printed
     if reported:
         document["reported"] = reported
     return document
 
 
-def _block(run: _Run) -> dict[str, Any]:
-    document = run.draft.document
+def _printed(arms: _Arms) -> dict[str, dict[str, Any]]:
+    """Return the mean score that a source printed beside the outcomes of every run of an arm."""
+    found = {}
+    for name, runs in arms.runs.items():
+        firsts = [next(iter(blocks_of(run.draft.document)), {}).get("metric") for run in runs]
+        scores = [r.draft.printed.get(m) for r, m in zip(runs, firsts, strict=True) if m]
+        known = [score for score in scores if score is not None]
+        if len(set(firsts)) == 1 and len(known) == len(runs):
+            found[name] = {"score": sum(known) / len(known), "seeds": len(known)}
+    return found
+
+
+def _said_of_evidence(arms: _Arms, options: Options) -> Iterator[str]:
+    """Yield a sentence on arms whose runs nothing tells to be trainings of their own."""
+    untold = {
+        name: len(runs)
+        for name, runs in arms.runs.items()
+        if len(runs) > 1 and any(run.draft.identified_by == "none" for run in runs)
+    }
+    if untold:
+        which = " and ".join(f"the {count} runs of {name}" for name, count in untold.items())
+        yield f"nothing says that {which} are trainings of their own: {SETTLE}"
+    if options.seed_is == "decoding":
+        yield "what has no training seed is taken as evaluations of one run an arm, as said"
+
+
+def _what_runs_are(arms: _Arms, options: Options) -> dict[str, Any]:
+    word = {"training": "trainings", "decoding": "evaluations"}.get(options.seed_is or "")
+    said = {
+        name: word
+        for name, runs in arms.runs.items()
+        if word == "trainings" or (word and all(run.seed is None for run in runs))
+    }
+    return {"runs_are": said} if said else {}
+
+
+def _block(run: ArmRun) -> dict[str, Any]:
+    document = run.draft.document | {"identified_by": run.draft.identified_by}
     known = {key: document[key] for key in _RUN_KEYS if key in document}
     return {"seed": run.seed} | known | document
 
 
-def _base(run: _Run) -> dict[str, Any]:
+def _base(run: ArmRun) -> dict[str, Any]:
     """Return a run of the untrained model as an entry of ``base_evaluations``."""
     document = run.draft.document
     block: dict[str, Any] = {"run": document.get("run") or document.get("run_id") or run.arm}
-    scores = document.get("method_metrics", {})
-    for key in ("accuracy", "examples", "generated_tokens"):
-        value = scores.get(key, document.get(key))
-        if value is not None:
-            block[key] = value
+    scores = {name: document[name] for name in _BASE_COUNTS if name in document}
+    scores |= document.get("method_metrics", {})
+    block |= {name: value for name, value in scores.items() if value is not None}
     return block | {k: document[k] for k in ("evaluation", "evaluations") if k in document}
 
 
-def _imported(
-    placed: Sequence[Placed], drafts: Sequence[Draft], notes: tuple[str, ...]
-) -> dict[str, Any]:
+def _imported(placed: Sequence[Placed], drafts: Sequence[Draft]) -> dict[str, Any]:
     tools = dict.fromkeys((draft.tool, draft.version) for draft in drafts if draft.tool)
     block: dict[str, Any] = {
         "by": f"audit {__version__}",
@@ -478,6 +423,5 @@ def _imported(
             }
             for entry in placed
         ],
-        "notes": list(notes),
     }
     return {key: value for key, value in block.items() if value not in ([], None)}

@@ -188,15 +188,19 @@ class _Recipe:
         return {key: value for key, value in fields.items() if value is not None}
 
     def _base(self, score: float | None, arm: Mapping[str, Any]) -> Iterator[DraftRun]:
-        again = self.checks.get("base_runs_pass_at_1")
-        scores = [s for s in map(number, again) if s is not None] if isinstance(again, list) else []
+        again = next(
+            (a for a in (self.checks.get("base_runs_pass_at_1"), arm.get("reruns")) if a), None
+        )
+        listed = again if isinstance(again, list) else []
+        shares = [self._share(value, f"{BASE} again") for value in listed]
+        scores = [score for score in shares if score is not None]
         if not scores and score is not None:
             scores = [score]
         elif scores and score is not None and min(abs(s - score) for s in scores) > 1e-9:
-            self.notes.say("base: its score is none of base_runs_pass_at_1, which are brought over")
+            self.notes.say("base: its score is none of its re-evaluations, which are brought over")
         for index, value in enumerate(scores):
-            block = {"run": BASE if len(scores) == 1 else f"{BASE}-{index + 1}"}
-            block |= self._measured(value, arm, BASE)
+            block: dict[str, Any] = {"run": BASE if len(scores) == 1 else f"{BASE}-{index + 1}"}
+            block["method_metrics"] = self._measured(value, arm, BASE, self.name)
             yield DraftRun(block, BASE, None, base=True)
 
     def _runs_of_seeds(
@@ -331,7 +335,9 @@ class _Recipe:
         }
         if cost["minutes"] is not None:
             block["cost"] = {key: value for key, value in cost.items() if value is not None}
-        return DraftRun(block, name, label if isinstance(label, int) else None)
+        # The recipe's own lists are of trainings: per_seed and train_seeds say so.
+        seed = label if isinstance(label, int) else None
+        return DraftRun(block, name, seed, identified_by="user")
 
     def _measured(
         self, score: float, figures: Mapping[str, Any], where: str, name: str = ACCURACY

@@ -18,6 +18,8 @@ from audit.importers.scaled import say_unnamed, scaled
 from audit.importers.table_draft import table_draft
 
 _SEED_COLUMN = re.compile(r"^(seed|s|run|rep|replicate|trial)?[ _\-]?(\d{1,15})$", re.IGNORECASE)
+_PER_SEED = frozenset({"per_seed", "seed_scores", "seed_values"})
+_OF_TRAINING = frozenset({"train_seed", "training_seed", "train_seeds", "training_seeds"})
 _LIST_COLUMNS = frozenset({"values", "scores", "per_seed", "seed_scores", "seed_values"})
 _ARM_COLUMNS = ("arm", "method", "algorithm", "algo", "recipe", "condition", "variant", "model")
 _SEED_LISTS = frozenset({"seeds", "train_seeds", "training_seeds"})
@@ -119,9 +121,18 @@ class _Reader:
             )
         self.table, self.shape = table, laid_out
         self.metrics: set[str] = set()
+        self.said = self._says_trainings()
         words = {plain(column): column for column in table.columns}
         self.metric_column = options.columns.get("metric") or words.get("metric")
         self.benchmark_column = options.columns.get("benchmark") or words.get("benchmark")
+
+    def _says_trainings(self) -> bool:
+        """Whether the table's own words, or the user's, make its values those of trainings."""
+        names = {plain(column) for column in self.shape.columns}
+        if self.shape.kind == "lists":
+            listed = {plain(column) for column in self.table.columns}
+            return bool(names & _PER_SEED or listed & _SEED_LISTS & _OF_TRAINING)
+        return bool(names & _OF_TRAINING)
 
     def runs(self) -> Iterator[DraftRun]:
         rows = [r for r in chosen_rows(self.file, self.table, self.options) if self._wanted(r)]
@@ -133,7 +144,7 @@ class _Reader:
         column = self.shape.arm or ""
         arms = [text(row.get(column)) for row in rows]
         self._refuse_several_rows(arms, rows)
-        for arm, row in sorted(zip(arms, rows, strict=True), key=lambda pair: pair[0]):
+        for arm, row in zip(arms, rows, strict=True):
             yield from self._of_row(arm, row)
 
     def _wanted(self, row: dict[str, Any]) -> bool:
@@ -169,7 +180,7 @@ class _Reader:
         named = text(row.get(self.metric_column)) if self.metric_column else ""
         name = named or self.options.metric
         if not name:
-            say_unnamed(self.file.name, self.notes)
+            say_unnamed(self.file.name, self.options, self.notes)
             return None
         return ACCURACY if is_accuracy(name) else name
 
@@ -232,7 +243,7 @@ class _Reader:
     def _of_arm_columns(self, rows: list[dict[str, Any]]) -> Iterator[DraftRun]:
         seed_column, *arms = self.shape.columns
         metric = self._metric({})
-        for arm in sorted(arms):
+        for arm in arms:
             seen: set[int | str | None] = set()
             for row in rows:
                 label = _seed(row.get(seed_column))
@@ -264,7 +275,8 @@ class _Reader:
             document["evaluation"] = ({"benchmark": benchmark} if benchmark else {}) | {
                 "metric": name
             }
-        return DraftRun(document, arm, label if isinstance(label, int) else None)
+        seed = label if isinstance(label, int) else None
+        return DraftRun(document, arm, seed, identified_by="user" if self.said else "none")
 
 
 def _label(column: str) -> int | str:

@@ -199,7 +199,8 @@ def _alike(subject: Subject) -> Row:
             "first step's log",
         )
     elif hashed:
-        alike, of, by = sum(a == b for a, b in hashed), len(hashed), "initial parameters"
+        alike, of = sum(one == other for one, other in hashed), len(hashed)
+        by = "initial parameters"
     else:
         return source, _unchecked(subject, "START001")
     return source, f"{alike} of {of} seeds start alike in both arms ({by})"

@@ -1,6 +1,6 @@
 """Record one's own training loop, without TRL and without torch: :class:`Study`.
 
-Writing only. What reads the record files back is :mod:`audit.importers.run_record`.
+Writing only. What reads the record files back is :mod:`audit.run_record`.
 """
 
 from audit.recording.recorded_run import RecordedRun

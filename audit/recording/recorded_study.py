@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, SupportsIndex
 
 from audit.errors import InputError, RecordingError
-from audit.importers.run_record import ENDING, RunRecord, read_record
 from audit.recording.append_only import AppendOnlyFile
 from audit.recording.plain_values import text, whole
 from audit.recording.recorded_run import RecordedRun, first_line, is_first_rank
+from audit.run_record import ENDING, RunRecord, read_record
 from audit.writing import write_whole
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+=-]+")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.facts.measurements import Measurement, all_evaluations, all_measurements
-from audit.facts.starts import Start, starts
+from audit.facts.starts import PairedStart, starts
 from audit.facts.training_logs import ArmLog, read_logs
 from audit.policy import Policy
 from audit.results import Evaluation, Results
@@ -36,6 +36,8 @@ class Case:
         The training data, when the user gave it.
     artifacts : Path or None
         Folder with the checkpoint's files, when the user gave it.
+    siblings : tuple of float
+        P-values of the claims that other files of the same study make.
     """
 
     results: Results
@@ -43,42 +45,43 @@ class Case:
     claims: tuple[Claim, ...] = ()
     data: DataFile | None = None
     artifacts: Path | None = None
+    siblings: tuple[float, ...] = ()
 
     @cached_property
     def analysis(self) -> Analysis:
         """The statistics of the file."""
         from audit.analysis import analyse
 
-        return analyse(self.results, policy=self.policy, claims=self.claims)
+        return analyse(self.results, policy=self.policy, claims=self.claims, siblings=self.siblings)
 
     @property
     def claimed(self) -> bool:
         """Whether anything is claimed, in the file or on the command line."""
         return bool(self.claims or self.results.items("claims"))
 
-    @cached_property
+    @property
     def logs(self) -> tuple[ArmLog, ...]:
         """The training logs of every arm, flattened."""
         return read_logs(self.results)
 
-    @cached_property
-    def starts(self) -> tuple[Start, ...]:
+    @property
+    def starts(self) -> tuple[PairedStart, ...]:
         """The runs of the top arm beside those of each other arm at the same seed."""
         return starts(self.results)
 
-    @cached_property
+    @property
     def copies(self) -> dict[str, tuple[SamePair, ...]]:
         """Which runs of each arm are one training, by the pointer of the arm."""
         from audit.facts.copies import copies_in
 
         return copies_in(self.results)
 
-    @cached_property
+    @property
     def measurements(self) -> tuple[Measurement, ...]:
         """Every evaluation's totals, those of the arms before those of the base."""
-        return tuple(all_measurements(self.results))
+        return all_measurements(self.results)
 
-    @cached_property
+    @property
     def evaluations(self) -> tuple[Evaluation, ...]:
         """Every evaluation with per-task outcomes, or room for them."""
-        return tuple(all_evaluations(self.results))
+        return all_evaluations(self.results)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from audit.facts.evaluations import AnswerCounts, answer_counts
 from audit.facts.measurements import Measurement
 from audit.facts.rounding import tolerance
 from audit.finding import Severity
 from audit.pointer import join
-from audit.results import Run
+from audit.results import Evaluation, Run
 from audit.rules.agreement import Stated, agreement
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
@@ -233,3 +234,127 @@ def checkpoint_step(run: Run) -> Iterator[CheckResult]:
         else:
             pointer = join(evaluation.pointer, "checkpoint_step")
             yield Failed(pointer, "training ended before", f"at most {last}", str(reached))
+
+
+MOST_EMPTY = 0.1
+"""A larger share of answers without a token is reported."""
+_FEWEST_ANSWERS = 8
+_NO_ANSWERS = "no run has per-task outcomes"
+
+
+def _answers(run: Run) -> Iterator[tuple[Evaluation, AnswerCounts]]:
+    """Yield the evaluations of a run that hold answers, with what became of them."""
+    for evaluation in run.evaluations:
+        counts = answer_counts(evaluation)
+        if counts is not None and counts.drawn:
+            yield evaluation, counts
+
+
+@rule("EVAL008", "nothing-answered", Severity.WARNING, each=Run, missing=_NO_ANSWERS)
+def nothing_answered(run: Run) -> Iterator[CheckResult]:
+    """No answer of an evaluation came out: every one ended in an error or has no token.
+
+    Why
+        The evaluation did not run; its score of 0 says nothing about the model.
+    Fix
+        Look at the log of the evaluation, and run it again.
+    Bad
+        "mean_tokens": [0, 0, 0] for all tasks
+    Good
+        "mean_tokens": [212, 187, 240]
+    """
+    for evaluation, counts in _answers(run):
+        if counts.nothing_drawn:
+            message = f"none of {counts.drawn:,} answers came out"
+            yield Failed(evaluation.pointer, message, "answers", _lost(counts))
+        else:
+            yield Passed()
+
+
+def _lost(counts: AnswerCounts) -> str:
+    parts = [f"{counts.errored:,} errored"] if counts.errored else []
+    parts += [f"{counts.empty:,} empty"] if counts.empty else []
+    return ", ".join(parts)
+
+
+@rule("EVAL009", "all-answers-wrong", Severity.WARNING, each=Run, missing=_NO_ANSWERS)
+def all_answers_wrong(run: Run) -> Iterator[CheckResult]:
+    """No answer of a run is right, or none could be read.
+
+    Why
+        The run collapsed, or the answers and the scorer do not fit each other: a broken template,
+        another answer format, a scorer that reads the wrong part.
+    Fix
+        Read ten answers of the run. A collapsed run stays in the study as it is.
+    Bad
+        "correct": [0, 0, 0] for all tasks
+    Good
+        "correct": [0, 2, 1]
+    """
+    for evaluation, counts in _answers(run):
+        if counts.nothing_drawn or counts.drawn < _FEWEST_ANSWERS:
+            continue
+        if counts.all_unparsed:
+            yield Failed(evaluation.pointer, f"none of {counts.drawn:,} answers could be read")
+        elif counts.all_wrong:
+            yield Failed(evaluation.pointer, f"none of {counts.drawn:,} answers is right")
+        else:
+            yield Passed()
+
+
+@rule(
+    "EVAL010",
+    "empty-answers",
+    Severity.WARNING,
+    each=Run,
+    missing="no run records the lengths of its answers",
+)
+def empty_answers(run: Run) -> Iterator[CheckResult]:
+    """More than a tenth of a run's answers have no token.
+
+    Why
+        An empty answer counts as wrong and was not given by the model: the engine stopped, or the
+        prompt was cut.
+    Fix
+        Count such answers as errored, and run them again.
+    Bad
+        "mean_tokens": [0, 0, 212] for three tasks
+    Good
+        "mean_tokens": [198, 187, 212]
+    """
+    for evaluation, counts in _answers(run):
+        if counts.empty is None or counts.nothing_drawn:
+            continue
+        if counts.empty > MOST_EMPTY * counts.drawn:
+            message = f"{counts.empty:,} of {counts.drawn:,} answers have no token"
+            pointer = join(evaluation.pointer, "mean_tokens")
+            yield Failed(pointer, message, f"at most {MOST_EMPTY:.0%}")
+        else:
+            yield Passed()
+
+
+@rule(
+    "EVAL011",
+    "all-answers-cut-off",
+    Severity.WARNING,
+    each=Run,
+    missing="no run counts the answers that were cut off per task",
+)
+def all_answers_cut_off(run: Run) -> Iterator[CheckResult]:
+    """Every answer of an evaluation was cut off.
+
+    Why
+        An answer that reaches the token limit has no end; the score is that of the limit.
+    Fix
+        Raise condition.max_tokens until few answers reach it.
+    Bad
+        "samples": [4, 4], "truncated": [4, 4]
+    Good
+        "samples": [4, 4], "truncated": [0, 1]
+    """
+    for evaluation, counts in _answers(run):
+        if counts.all_cut_off:
+            pointer = join(evaluation.pointer, "truncated")
+            yield Failed(pointer, f"all {counts.drawn:,} answers were cut off")
+        elif counts.cut_off is not None:
+            yield Passed()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from audit.facts.conditions import selected_here
 from audit.finding import Severity
 from audit.pointer import join
 from audit.results import Evaluation, Results
@@ -12,7 +13,6 @@ from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed
 from audit.rules.rule import rule
 
-_NOT_SELECTED = frozenset({"", "none"})
 _NO_FLAG = "the file has no flag that says so"
 
 
@@ -103,21 +103,23 @@ def selected_on_test(case: Case) -> Iterator[CheckResult]:
     elif flag is not None:
         yield Passed()
     for evaluation in case.evaluations:
-        chosen = evaluation.document.get("selected_on")
-        if chosen is not None:
-            yield _selected(evaluation, chosen)
+        here = selected_here(evaluation)
+        if here:
+            yield _selected(evaluation)
+        elif here is not None:
+            yield Passed()
 
 
-def _selected(evaluation: Evaluation, chosen: str) -> CheckResult:
-    same = chosen == evaluation.document.get("split") and chosen.lower() not in _NOT_SELECTED
+def _selected(evaluation: Evaluation) -> Failed:
+    chosen, split = (str(evaluation.document.get(key)) for key in ("selected_on", "split"))
     on_test = "test" in chosen.lower()
-    if not (same or on_test):
-        return Passed()
-    where = "the split it is judged by" if same else "a test split"
-    severity = None if on_test else Severity.WARNING
-    pointer = join(evaluation.pointer, "selected_on")
+    where = "a test split" if on_test and chosen != split else "the data it is judged by"
     return Failed(
-        pointer, f"the checkpoint was chosen on {where}", "another split", chosen, severity
+        join(evaluation.pointer, "selected_on"),
+        f"the checkpoint was chosen on {where}",
+        "another split",
+        chosen,
+        None if on_test else Severity.WARNING,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from audit.facts.clip_activity import ClipActivity, activity_of, counted_in_log
 from audit.facts.groups import groups_of_arm
+from audit.facts.training_health import Steps, training_health
 from audit.facts.training_logs import ArmLog, RunLog
 from audit.finding import Severity
 from audit.pointer import join
@@ -192,3 +193,88 @@ def clip_activity_counts(log: RunLog) -> Iterator[CheckResult]:
             message = "not what the training log holds"
             expected = str(least) if whole_log else f"{least} at least"
             yield Failed(join(pointer, name), message, expected, str(counts[name]))
+
+
+def _of_arm(arm: ArmLog, found: list[tuple[RunLog, Steps]], what: str) -> Iterator[CheckResult]:
+    """Name the first run of an arm in which every logged step is wrong; the others pass."""
+    told = [(log, steps) for log, steps in found if steps.logged]
+    dead = [(log, steps) for log, steps in told if steps.all_wrong]
+    yield Passed(len(told) - len(dead))
+    if dead:
+        log, steps = dead[0]
+        many = f"; so in {len(dead)} of {len(told)} runs of {arm.arm.name}" if told[1:] else ""
+        message = f"{what} in all {steps.logged} logged steps{many}"
+        yield Failed(join(log.run.pointer, "training"), message)
+
+
+@rule(
+    "MECH005",
+    "no-gradient",
+    Severity.WARNING,
+    each=ArmLog,
+    missing="no training log has gradient norms",
+)
+def no_gradient(arm: ArmLog) -> Iterator[CheckResult]:
+    """The gradient was 0 in every logged step of a run.
+
+    Why
+        Such a run did not learn: its score is that of the model it began with.
+    Fix
+        Look at the rewards of a step: all equal, or all answers cut off, give no gradient. Train
+        the run again, or say that it did not train.
+    Bad
+        "grad_norm": 0.0 in all 200 logged steps
+    Good
+        "grad_norm": 0.28 in some of them
+    """
+    found = [(log, training_health(log).without_gradient) for log in arm.runs]
+    return _of_arm(arm, found, "a gradient norm of 0")
+
+
+@rule(
+    "MECH006",
+    "rewards-without-spread",
+    Severity.WARNING,
+    each=ArmLog,
+    missing="no training log says how far rewards spread",
+)
+def rewards_without_spread(arm: ArmLog) -> Iterator[CheckResult]:
+    """The rewards of no group varied in any logged step of a run.
+
+    Logs with every response's reward are counted group by group in MECH002.
+
+    Why
+        Equal rewards in a group give no advantage, and no advantage teaches nothing.
+    Fix
+        Check that the reward sees the answer, and draw tasks the model sometimes solves.
+    Bad
+        "reward_std": 0.0 in all 200 logged steps
+    Good
+        "reward_std": 0.31 in some of them
+    """
+    found = [(log, training_health(log).without_spread) for log in arm.runs]
+    return _of_arm(arm, found, "rewards without spread")
+
+
+@rule(
+    "MECH007",
+    "training-cut-off",
+    Severity.WARNING,
+    each=ArmLog,
+    missing="no training log says which responses were cut off",
+)
+def training_cut_off(arm: ArmLog) -> Iterator[CheckResult]:
+    """All responses were cut off in every logged step of a run.
+
+    Why
+        A response that is cut off holds no answer, so the reward of the run was not earned by
+        answers.
+    Fix
+        Raise the token limit of the training until few responses reach it.
+    Bad
+        "completions/clipped_ratio": 1.0 in all 200 logged steps
+    Good
+        "completions/clipped_ratio": 0.04
+    """
+    found = [(log, training_health(log).cut_off) for log in arm.runs]
+    return _of_arm(arm, found, "all responses cut off")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from math import sqrt
+from fractions import Fraction
+from math import comb, sqrt
 from typing import Any
 
 from audit.analysis.measures import Measure, base_side, measures
 from audit.claims import BASE
+from audit.facts.rounding import tolerance
 from audit.finding import Severity
 from audit.pointer import join
-from audit.results import DEFAULT_METRIC
+from audit.results import DEFAULT_METRIC, Evaluation, Run
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -311,3 +313,66 @@ def _not_below(pointer: str, at_k: float, at_1: float) -> CheckResult:
     if at_k + _half_unit(at_k) + _half_unit(at_1) < at_1:
         return Failed(pointer, "pass@k is below pass@1", f"at least {at_1:.4g}", f"{at_k:.4g}")
     return Passed()
+
+
+# pass@k and best@k: any of k answers is right; pass^k: all of them are.
+_OF_K = re.compile(r"(pass|best)(@|_at_|\^)([1-9][0-9]*)")
+
+
+@rule(
+    "PRINT007",
+    "recomputed-pass-at-k",
+    Severity.ERROR,
+    each=Run,
+    missing="no pass@k is printed beside counts of answers",
+)
+def recomputed_pass_at_k(run: Run) -> Iterator[CheckResult]:
+    """A printed pass@k is not the one that the counts of answers give.
+
+    Why
+        Drawing k of the n answers with replacement, or plugging the rate into 1 - (1 - p)^k, gives
+        another quantity: both are biased where n is not much larger than k.
+    Fix
+        Compute 1 - C(n - c, k) / C(n, k) from n answers with c right, and average over the tasks;
+        for pass^k the share of subsets in which all are right, C(c, k) / C(n, k).
+    Bad
+        "pass@4": 0.751 beside four answers per task of which one is right in 0.792 of the tasks
+    Good
+        "pass@4": 0.792 beside the same counts
+    """
+    counted = [e for e in run.evaluations if e.counts is not None and e.samples]
+    if len(counted) != 1:
+        return
+    (evaluation,) = counted
+    places = [(f"{run.pointer}/method_metrics", run.metrics)]
+    places.append((evaluation.pointer, evaluation.document))
+    for place, block in places:
+        printed = {name: value for name, value in block.items() if _OF_K.fullmatch(name)}
+        for name, value in sorted(printed.items()):
+            expected = _of_k(name, evaluation)
+            if expected is None or not isinstance(value, int | float):
+                continue
+            # Divided in decimals: 64.7 per cent are 0.647, rounded to 0.001.
+            share = float(Fraction(repr(float(value))) / 100) if value > 1 else float(value)
+            if abs(share - expected) <= tolerance([share], 1.0):
+                yield Passed()
+            else:
+                message = "not what the counts of answers give"
+                yield Failed(join(place, name), message, f"{expected:.6g}", f"{share:.6g}")
+
+
+def _of_k(name: str, evaluation: Evaluation) -> float | None:
+    """Return a printed quantity from counts of answers; None where they do not determine it."""
+    match = _OF_K.fullmatch(name)
+    counts, samples = evaluation.counts or [], evaluation.samples or []
+    cells = [(int(c), int(n)) for c, n in zip(counts, samples, strict=False) if n]
+    if match is None or not cells:
+        return None
+    k, every = int(match[3]), match[2] == "^"
+    if any(n < k or c > n for c, n in cells):
+        return None
+    rates = (
+        Fraction(comb(c, k), comb(n, k)) if every else 1 - Fraction(comb(n - c, k), comb(n, k))
+        for c, n in cells
+    )
+    return float(sum(rates, Fraction(0)) / len(cells))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -142,7 +142,7 @@ def rule(
         Its names, and how bad its findings are.
     each : type
         What the function is given, one at a time: ``Case`` (the whole file), ``Arm``, ``Versus``,
-        ``Start``, ``Run``, ``Measurement``, ``Evaluation``, ``RunLog`` or ``ArmLog``.
+        ``PairedStart``, ``Run``, ``Measurement``, ``Evaluation``, ``RunLog`` or ``ArmLog``.
     needs : tuple of str
         What an item must record; one that lacks any is passed over.
     missing : str
@@ -154,18 +154,19 @@ def rule(
         A decorator: the function becomes a :class:`Rule`. It returns None where the check
         passed, or a :class:`Failed`; a generator yields every result, passed ones too.
     """
-    lacking = missing or f"no {SCOPES[each].noun} records {_listed(needs)}"
+    noun = SCOPES[each].noun
+    what = f"no {noun} records {_listed(needs)}" if needs else f"the file has no {noun} to check"
 
     def declare(function: Callable[[Item], Said]) -> Rule:
-        return Rule(identifier, slug, severity, each, needs, lacking, function)
+        return Rule(identifier, slug, severity, each, needs, missing or what, function)
 
     return declare
 
 
 def _records(item: Any, name: str) -> bool:
-    """Whether an item has a value of this name: an attribute, else a key of its block."""
+    """Whether an item has a value of this name, not empty: an attribute, else a key."""
     value = getattr(item, name) if hasattr(item, name) else item.document.get(name)
-    return value is not None and value != []
+    return value is not None and not (isinstance(value, Sized) and not len(value))
 
 
 def _listed(names: tuple[str, ...]) -> str:

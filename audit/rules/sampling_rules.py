@@ -10,6 +10,7 @@ from audit.facts.tokens import GENERATED
 from audit.facts.training_logs import RunLog, step_pointer
 from audit.finding import Severity
 from audit.pointer import join
+from audit.results import Run
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -202,3 +203,34 @@ def _audited_tokens(log: RunLog) -> int | None:
             return None
         total += sum(tokens.values())
     return total or None
+
+
+@rule(
+    "SAMPLE006",
+    "retained-groups",
+    Severity.WARNING,
+    each=Run,
+    missing="no run counts its groups without advantage twice",
+)
+def retained_groups(run: Run) -> Iterator[CheckResult]:
+    """More groups without advantage were retained than there were.
+
+    Why
+        Two counts of one thing contradict; figures on groups without advantage follow the count
+        of all of them.
+    Fix
+        Write both counts from one counter: those retained are part of all.
+    Bad
+        "zero_advantage_groups": 2, "zero_advantage_groups_retained": 15
+    Good
+        "zero_advantage_groups": 15, "zero_advantage_groups_retained": 2
+    """
+    every, retained = (run.sampling.get(key) for key in ZERO_KEYS)
+    if every is None or retained is None:
+        return
+    if retained <= every:
+        yield Passed()
+    else:
+        pointer = join(run.pointer, "sampling", ZERO_KEYS[1])
+        message = "more than all groups without advantage"
+        yield Failed(pointer, message, f"at most {every}", str(retained))

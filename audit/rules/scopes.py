@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit.facts.measurements import Measurement
-from audit.facts.starts import Start
+from audit.facts.starts import PairedStart
 from audit.facts.training_logs import ArmLog, RunLog
 from audit.results import Arm, Evaluation, Results, Run
 from audit.rules.case import Case
@@ -66,10 +66,10 @@ def _run_logs(case: Case) -> Iterable[RunLog | Unchecked]:
 
 
 SCOPES: dict[type, Scope] = {
-    Case: Scope(lambda case: (case,), "file"),
+    Case: Scope(lambda case: (case,), "data"),
     Arm: Scope(lambda case: case.results.arms, "arm"),
     Versus: Scope(_versus, "pair of arms"),
-    Start: Scope(lambda case: case.starts, "pair of arms"),
+    PairedStart: Scope(lambda case: case.starts, "pair of arms"),
     Run: Scope(lambda case: case.results.runs, "run"),
     Measurement: Scope(lambda case: case.measurements, "evaluation"),
     Evaluation: Scope(lambda case: case.evaluations, "evaluation"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from audit.facts import copies
 from audit.finding import Severity
 from audit.pointer import join
-from audit.results import Arm
+from audit.results import Arm, Run
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -21,6 +21,10 @@ _JOINTS = {
     copies.EQUAL_SCORES: ", as in ",
 }
 _NO_EVIDENCE = "runs with parameter hashes, a training log or enough outcomes"
+
+
+# Longer ones are a job's or a tracker's ids, which no two runs share.
+_LONGEST_RUN_NUMBER = 4
 
 
 @rule("SEED002", "duplicate-seed", Severity.ERROR, each=Case)
@@ -238,8 +242,8 @@ def _unlisted(
             yield Failed(join(run.pointer, "seed"), message, actual=str(run.seed))
 
 
-@rule("SEED006", "failed-runs", Severity.WARNING, each=Case)
-def failed_runs(case: Case) -> Iterator[CheckResult]:
+@rule("SEED006", "failed-runs", Severity.WARNING, each=Run)
+def failed_runs(run: Run) -> Failed | None:
     """A run did not come to its end.
 
     Why
@@ -251,17 +255,15 @@ def failed_runs(case: Case) -> Iterator[CheckResult]:
     Good
         "status": "finished"
     """
-    for run in case.results.runs:
-        if run.finished:
-            yield Passed()
-        else:
-            reason = run.document.get("failure")
-            message = f"the run {run.status}: {reason}" if reason else f"the run is {run.status}"
-            yield Failed(join(run.pointer, "status"), message, "finished", run.status)
+    if run.finished:
+        return None
+    reason = run.document.get("failure")
+    message = f"the run {run.status}: {reason}" if reason else f"the run is {run.status}"
+    return Failed(join(run.pointer, "status"), message, "finished", run.status)
 
 
-@rule("SEED007", "unlabelled-runs", Severity.INFO, each=Case)
-def unlabelled_runs(case: Case) -> Iterator[CheckResult]:
+@rule("SEED007", "unlabelled-runs", Severity.INFO, each=Arm)
+def unlabelled_runs(arm: Arm) -> Iterator[CheckResult]:
     """Runs have no seed: they count as runs and are never paired.
 
     Why
@@ -274,12 +276,11 @@ def unlabelled_runs(case: Case) -> Iterator[CheckResult]:
     Good
         "seed": 42
     """
-    for arm in case.results.arms:
-        bare = [run for run in arm.runs if run.seed is None]
-        yield Passed(len(arm.runs) - len(bare))
-        if bare:
-            message = f"{len(bare)} of {len(arm.runs)} runs of {arm.name} have no seed"
-            yield Failed(join(bare[0].pointer, "seed"), message)
+    bare = [run for run in arm.runs if run.seed is None]
+    yield Passed(len(arm.runs) - len(bare))
+    if bare:
+        message = f"{len(bare)} of {len(arm.runs)} runs of {arm.name} have no seed"
+        yield Failed(join(bare[0].pointer, "seed"), message)
 
 
 @rule("SEED008", "duplicate-run-id", Severity.ERROR, each=Case, missing="no run has a run_id")
@@ -287,7 +288,8 @@ def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
     """Two runs have one run_id.
 
     Why
-        One of them is a copy, or was filed under another's name.
+        One of them is a copy, or was filed under another's name. A plain number, such as run 1 of
+        each arm, tells runs apart within their arm only.
     Fix
         Give every run the id of the job that made it.
     Bad
@@ -295,12 +297,14 @@ def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
     Good
         "run_id": "job-17" and "job-18"
     """
-    first: dict[str, str] = {}
+    first: dict[tuple[str, str], str] = {}
     for run in case.results.runs:
         if run.run_id is None:
             continue
-        if run.run_id in first:
-            message = f"{first[run.run_id]} has this run_id too"
+        number = run.run_id.isdecimal() and len(run.run_id) <= _LONGEST_RUN_NUMBER
+        key = (run.arm if number else "", run.run_id)
+        if key in first:
+            message = f"{first[key]} has this run_id too"
             yield Failed(join(run.pointer, "run_id"), message, "an id of its own", run.run_id)
-        first.setdefault(run.run_id, run.pointer)
+        first.setdefault(key, run.pointer)
     yield Passed(len(first))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.facts.starts import INITIAL_PARAMETERS, Start
+from audit.facts.starts import INITIAL_PARAMETERS, PairedStart
 from audit.finding import Severity
 from audit.pointer import join
 from audit.rules.case import Case
@@ -55,7 +55,7 @@ def arms_start_alike(case: Case) -> Iterator[CheckResult]:
         yield Failed("", message, severity=Severity.INFO)
 
 
-def _differs(start: Start) -> Failed:
+def _differs(start: PairedStart) -> Failed:
     first, *others = start.differences
     more = f", and {len(others)} more of step 1" if others else ""
     message = f"not the start of {start.top.arm} at seed {start.top.seed}{more}"
@@ -66,11 +66,11 @@ def _differs(start: Start) -> Failed:
     "START002",
     "initial-parameters",
     Severity.WARNING,
-    each=Start,
+    each=PairedStart,
     needs=("hashes",),
     missing="no two arms have hashes of their initial parameters at one seed",
 )
-def initial_parameters(start: Start) -> Failed | None:
+def initial_parameters(start: PairedStart) -> Failed | None:
     """Two arms at one seed start from different trainable parameters.
 
     Why

@@ -16,6 +16,7 @@ from audit.analysis.rounds import RoundPair
 from audit.analysis.verdict import Verdict
 from audit.views.claim_view import claim_view
 from audit.views.comparison_view import verdict_words
+from audit.views.decision_view import decision_view
 
 if TYPE_CHECKING:
     from audit.analysis.analysis import Analysis
@@ -34,10 +35,24 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         ],
         "comparisons_left_out": analysis.left_out,
         "claims": [claim_json(c) for c in analysis.claims],
+        "decision": _decision(analysis),
         "arms": [_arm(arm) for arm in analysis.arms],
         "floors": [{**_measure(m), **floor_json(floor)} for m, floor in analysis.floors],
         "rounds": [round_json(pair) for pair in analysis.rounds],
         "rounds_not_compared": [asdict(entry) for entry in analysis.rounds_uncompared],
+    }
+
+
+def _decision(analysis: Analysis) -> dict[str, Any] | None:
+    found = analysis.decision
+    if found is None:
+        return None
+    return {
+        "word": found.word,
+        "text": decision_view(found).text,
+        "primary": [claim.claim.id for claim in found.primary],
+        "guardrails": [claim.claim.id for claim in found.guardrails],
+        "against": [claim.claim.id for claim in found.against],
     }
 
 
@@ -67,6 +82,9 @@ def comparison_json(comparison: Comparison, *, planned: bool = True) -> dict[str
         "floor": {**floor_json(comparison.floor), "of_delta": comparison.floor_of_delta},
         "design": _design(comparison) if planned else {"reason": _UNPLANNED},
         **_description(comparison),
+        "reading": None if comparison.reading is None else asdict(comparison.reading),
+        "format_and_content": _parsing(comparison),
+        "resampled": _resampled(comparison) if planned else {"reason": _UNPLANNED},
         "missing": _missing(comparison),
         "without_errored": _without_errors(comparison),
         "pass_at_k": _pass_at_k(comparison),
@@ -248,6 +266,37 @@ def _description(comparison: Comparison) -> dict[str, Any]:
         "tipping_sd": found.tipping_sd,
         "collapse_bound": found.collapse_bound,
     }
+
+
+def _parsing(comparison: Comparison) -> dict[str, Any] | None:
+    found = comparison.parsing
+    if found is None:
+        return None
+    form, content = found.intervals(comparison.settings)
+    return {
+        "format": found.format.delta,
+        "format_interval": asdict(form),
+        "content": found.content.delta,
+        "content_interval": asdict(content),
+        "parsed": dict(zip((comparison.arm, comparison.against), found.parsed, strict=True)),
+        "given_parsed": dict(
+            zip((comparison.arm, comparison.against), found.given_parsed, strict=True)
+        ),
+    }
+
+
+def _resampled(comparison: Comparison) -> dict[str, Any]:
+    """Return resampled figures, which are shown and decide nothing."""
+    found = comparison.resampled
+    if isinstance(found, NotMeasured):
+        return {"reason": found.reason}
+    figures: dict[str, Any] = {"decides": False}
+    for name in ("percentile", "bca", "two_level"):
+        figures[name] = asdict(getattr(found, name))
+    for name in ("sign_flip_p_value", "label_p_value"):
+        value = getattr(found, name)
+        figures[name] = asdict(value) if isinstance(value, NotMeasured) else value
+    return figures
 
 
 def _missing(comparison: Comparison) -> dict[str, Any] | None:

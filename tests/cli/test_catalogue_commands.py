@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from markdown_it import MarkdownIt
 from audit.cli import demo
 from audit.cli.main import main
 from audit.finding import Severity
-from audit.rules import CATALOGUE, Case, CheckResult, Passed, Rule
+from audit.rules import CATALOGUE, Case, Rule
+from audit.rules import rule as declared
 
 STUDY = {
     "schema_version": 2,
@@ -47,7 +47,8 @@ def test_no_id_and_no_slug_is_taken_twice() -> None:
 
 
 def test_a_summary_is_the_first_paragraph_on_one_line() -> None:
-    def check(case: Case) -> Iterator[CheckResult]:
+    @declared("MADE001", "made-up", Severity.ERROR, each=Case)
+    def made_up(case: Case) -> None:
         """It is wrong
         here.
 
@@ -56,12 +57,10 @@ def test_a_summary_is_the_first_paragraph_on_one_line() -> None:
         Why
             It matters.
         """
-        yield Passed()
 
-    rule = Rule("MADE001", "made-up", Severity.ERROR, check)
-    assert rule.summary == "It is wrong here."
-    assert rule.statement == "It is wrong here. More about it."
-    assert (rule.why, rule.fix) == ("It matters.", "")
+    assert made_up.summary == "It is wrong here."
+    assert made_up.statement == "It is wrong here. More about it."
+    assert (made_up.why, made_up.fix) == ("It matters.", "")
 
 
 def test_a_family_is_listed_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,8 @@ from audit.cli import main as dispatcher
 from audit.cli.formats import FORMATS
 from audit.cli.main import main
 from audit.finding import Severity
-from audit.rules import CATALOGUE, Case, Failed, Rule
+from audit.rules import CATALOGUE, Case, Failed
+from audit.rules import rule as declared
 
 Verify = Callable[..., tuple[int, str, str]]
 
@@ -163,13 +164,14 @@ def test_warnings_fail_only_when_told_to(verify: Verify, monkeypatch: pytest.Mon
 def install(monkeypatch: pytest.MonkeyPatch, severity: Severity, error: bool = False) -> None:
     """Add a rule to the catalogue that always speaks at ``/method``, or breaks."""
 
-    def check(case: Case) -> Any:
+    @declared("READ901", "made-up", severity, each=Case)
+    def made_up(case: Case) -> Failed:
         """It is made up."""
         if error:
             raise ZeroDivisionError("made up")
-        yield Failed("/method", "made up")
+        return Failed("/method", "made up")
 
-    catalogue = (*CATALOGUE, Rule("READ901", "made-up", severity, check))
+    catalogue = (*CATALOGUE, made_up)
     for module in ("audit.rules", "audit.report", "audit.cli.formats.sarif"):
         monkeypatch.setattr(f"{module}.CATALOGUE", catalogue)
 

@@ -40,7 +40,7 @@ def test_what_is_imported_can_be_verified_from_a_pipe(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(out.encode())))
     assert main(["verify", "-"]) in (0, 1)
     text = capsys.readouterr().out
-    assert "gain in accuracy of recipe over baseline: refused, one-seed" in text
+    assert "REFUSED gain in accuracy of recipe over baseline one-seed" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,9 @@ def test_what_is_imported_can_be_verified_from_a_pipe(
         (["whileai"], 2, "no file given"),
         (["whileai", ONE_SEED, "--scale", "100-0"], 2, "--scale"),
         (["whileai", ONE_SEED, "--arm", "name"], 2, "--arm NAME=FILES"),
-        (["long-table", ONE_SEED, "--column", "sed=x"], 2, "not a long table"),
+        (["long-table", ONE_SEED, "--column", "sed=x"], 2, "no role 'sed'"),
+        (["long-table", ONE_SEED, "--column", "seed=x"], 2, "not a long table"),
+        (["auto", ONE_SEED, "--seed-from", "config"], 2, "come without a trainer's settings"),
     ],
 )
 def test_each_failure_has_its_status_and_one_line(
@@ -71,7 +73,7 @@ def test_each_failure_has_its_status_and_one_line(
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
-        ([], 1, "no value column: --column value=NAME of arm, seed, loss"),
+        ([], 1, "no value column: --map value=NAME of arm, seed, loss"),
         (["--column", "value=loss"], 0, ""),
     ],
 )

@@ -91,11 +91,13 @@ def test_a_partly_right_answer_makes_scores_not_counts(tmp_path: Path) -> None:
     assert runs(document)[0]["evaluation"]["scores"] == [1.0, 0.5, 0.0]
 
 
-def test_a_score_that_is_nan_is_missing_and_counted(tmp_path: Path) -> None:
+def test_a_score_that_is_nan_is_an_errored_answer(tmp_path: Path) -> None:
     samples = [sample("a", 1, "C"), sample("b", 1, float("nan")), sample("c", 1, "I")]
     document, notes = bring(written(tmp_path, samples=samples))
-    assert runs(document)[0]["evaluation"]["task_ids"] == ["a", "c"]
-    assert "1 missing value in sums, match" in notes
+    block = runs(document)[0]["evaluation"]
+    assert (block["task_ids"], block["correct"]) == (["a", "b", "c"], [1, 0, 0])
+    assert (block["samples"], block["errored"]) == ([1, 1, 1], [0, 1, 0])
+    assert "sums, match: 1 answer has no value: counted as errored, and as wrong" in notes
 
 
 def test_one_item_and_epoch_twice_is_refused(tmp_path: Path) -> None:

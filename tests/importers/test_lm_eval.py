@@ -116,12 +116,13 @@ def test_a_standard_error_of_zero_at_14_of_307_is_recomputed(tmp_path: Path) -> 
     assert "sums acc: the printed standard error is 0, recomputed 0.011926" in notes
 
 
-def test_text_and_empty_lists_are_missing_with_a_count(tmp_path: Path) -> None:
+def test_samples_whose_score_is_no_number_are_errored_answers(tmp_path: Path) -> None:
     rows = [row(0, 1.0), row(1, "N/A"), row(2, []), row(3, None)]
     document, notes = bring(written(tmp_path, "samples_sums.jsonl", rows))
-    assert runs(document)[0]["evaluation"]["correct"] == [1]
-    assert "3 missing values in sums, acc,none" in notes
-    assert "sums, acc,none: 3 of 4 tasks have no outcome" in notes
+    block = runs(document)[0]["evaluation"]
+    assert (block["correct"], block["errored"]) == ([1, 0, 0, 0], [0, 1, 1, 1])
+    words = "3 answers have no value: counted as errored, and as wrong"
+    assert f"sums, acc,none: {words}" in notes
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_an_aggregate_is_read_where_no_item_has_an_outcome() -> None:
     }
     assert run["evaluation"]["checkpoint_step"] == 50
     assert run["evaluation"]["condition"]["seed"] == 9
-    assert any("--seed-from for training's" in note for note in notes)
+    assert any("its seed is the evaluation's" in note for note in notes)
 
 
 def test_items_are_sorted_by_id_and_lists_are_samples() -> None:
@@ -61,10 +61,14 @@ def test_a_shard_keeps_its_seed_and_loses_lists_with_holes() -> None:
     assert any(note.startswith("2 missing values in per_task_loss") for note in notes)
 
 
-def test_an_item_twice_is_refused(tmp_path: Path) -> None:
-    document = {"benchmark": "b", "items": [{"id": 1, "correct": 1}, {"id": 1, "correct": 0}]}
-    with pytest.raises(ImportRefused, match="task 1 is there twice"):
-        bring(written(tmp_path, document))
+def test_an_item_again_is_a_further_answer_unless_its_sample_is_the_same(tmp_path: Path) -> None:
+    items: list[dict[str, Any]] = [{"id": 1, "correct": 1}, {"id": 1, "correct": 0}]
+    document, _ = bring(written(tmp_path, {"benchmark": "b", "items": items}))
+    block = runs(document)[0]["evaluation"]
+    assert (block["correct"], block["samples"]) == ([1], [2])
+    numbered = [item | {"sample": 0} for item in items]
+    with pytest.raises(ImportRefused, match="task 1, sample 0 is there twice"):
+        bring(written(tmp_path, {"benchmark": "b", "items": numbered}))
 
 
 # ---- training logs -------------------------------------------------------------------------
@@ -98,12 +102,15 @@ def test_a_training_log_joins_the_evaluation_of_its_arm_and_seed(tmp_path: Path)
 def test_per_seed_lists_are_unnumbered_runs_and_a_deviation_over_n_is_found() -> None:
     document, notes = bring(SAMPLES / "seed_lists/summary.json")
     assert [run["seed"] for run in runs(document)] == [None] * 3
+    assert {run["identified_by"] for run in runs(document)} == {"user"}
     assert stdev(scores(document, metric="reward")) == pytest.approx(0.00345, abs=5e-6)
     assert (
         "plain: the printed deviation 0.00282 divides by n; over n - 1 it is 0.00345 (3 runs)"
         in notes
     )
-    assert scores(document, "tuned", "reward") == [0.8, 0.81]
+    tuned = runs(document, "tuned")
+    assert [r["method_metrics"]["reward"] for r in tuned[:2]] == [0.8, 0.81]
+    assert [r.get("status") for r in tuned] == [None, None, "failed", "failed"]
     assert "2 missing values in the per-seed list of tuned" in notes
 
 

@@ -55,16 +55,17 @@ def test_the_mean_of_the_gains_is_printed_with_its_interval_and_the_smallest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "scores.csv"
-    rows = "1,0.1,0.654\n2,0.1,0.435\n3,0.1,0.394\n"
+    rows = "1,0.1,0.654\n2,0.11,0.445\n3,0.09,0.384\n"
     path.write_text("seed,control,recipe\n" + rows, encoding="utf-8")
     study = tmp_path / "results.json"
-    command = ["import", "auto", str(path), "--control", "control", "-o", str(study)]
+    said = ["--control", "control", "--seed-is", "training"]
+    command = ["import", "auto", str(path), *said, "-o", str(study)]
     assert main(command) == 0
     capsys.readouterr()
     assert main(["verify", str(study)]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "per seed 1 +0.554 2 +0.335 3 +0.294" in text
-    assert "paired by seed +0.394 [0.047, 0.742] by Student's t" in text
+    assert "paired by seed +0.394 [0.047, 0.742] (p = 0.039) by Student's t" in text
 
 
 def test_printed_scores_are_judged_where_the_evaluation_has_no_outcomes(tmp_path: Path) -> None:

@@ -204,9 +204,13 @@ def test_the_benchmark_s_name_comes_from_the_log_beside_the_dumps(tmp_path: Path
 
 def test_unparsed_answers_are_counted(tmp_path: Path) -> None:
     made.verl(tmp_path)
-    expected = sum((task + draw) % 5 == 0 for task in range(made.TASKS) for draw in range(4))
-    for _, run in runs_of(document_of(tmp_path)):
-        assert sum(run["evaluation"]["unparsed"]) == expected
+    for arm, run in runs_of(document_of(tmp_path)):
+        drawn = made.draws(arm, run["seed"], 4)
+        assert sum(run["evaluation"]["unparsed"]) == sum(
+            made.is_unparsed(task, draw, value)
+            for task, values in enumerate(drawn)
+            for draw, value in enumerate(values)
+        )
 
 
 def test_failed_episodes_are_errors_and_stay_in_the_denominator(tmp_path: Path) -> None:
@@ -444,3 +448,138 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
 def test_no_path_above_the_given_folder_is_carried_over(name: str, tmp_path: Path) -> None:
     made.PER_TASK[name][0](tmp_path / "runs")
     assert str(tmp_path) not in json.dumps(document_of(tmp_path / "runs"))
+
+
+def test_a_harness_s_outputs_in_folders_are_runs_without_evidence() -> None:
+    root = Path(__file__).parent.parent / "data/foreign/lm_eval"
+    found = bring_in([str(root)], Said(control=("control",), exclude=("both",)))
+    assert found.document is not None
+    shares = {
+        (arm, run["seed"]): sum(run["evaluation"]["correct"]) / 8
+        for arm, run in runs_of(found.document)
+    }
+    assert shares["tuned", 3] == 0.625
+    assert len(shares) == 6
+    assert {run["identified_by"] for _, run in runs_of(found.document)} == {"none"}
+
+
+def test_one_task_s_name_for_two_questions_is_refused(tmp_path: Path) -> None:
+    made.nemo_skills(tmp_path)
+    for path in (tmp_path / "curr/seed_5").rglob("output-rs*.jsonl"):
+        path.write_text(path.read_text().replace("How much is 2", "How much is 9"))
+    with pytest.raises(ImportRefused, match="another question"):
+        brought(tmp_path)
+
+
+def test_an_attempt_that_failed_stands_with_the_run_that_followed_it(tmp_path: Path) -> None:
+    made.nemo_rl(tmp_path)
+    again = tmp_path / "logs/curr_s5/exp_002"
+    shutil.copytree(tmp_path / "logs/curr_s5/exp_001", again)
+    (tmp_path / "logs/curr_s5/exp_001/val_data_step60.jsonl").unlink()
+    for path in tmp_path.rglob("config.yaml"):
+        if "curr_s5" in str(path):
+            path.write_text(path.read_text().replace("exp_001", "exp_002"))
+    document = document_of(tmp_path)
+    run = next(r for a, r in runs_of(document) if (a, r["seed"]) == ("curr", 5))
+    assert run["earlier_failures"] == ["no evaluation"]
+    assert len(list(runs_of(document))) == 6
+
+
+def test_two_finished_runs_of_one_seed_are_asked_by_name(tmp_path: Path) -> None:
+    made.verl_agent_loop(tmp_path)
+    shutil.copytree(tmp_path / "curr-seed5", tmp_path / "curr-seed05")
+    path = tmp_path / "curr-seed05/validation/60.jsonl"
+    path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    found = brought(tmp_path)
+    assert any("curr-seed05 and curr-seed5" in q or "curr-seed5 and" in q for q in found.questions)
+
+
+def test_more_answers_than_were_asked_for_are_two_evaluations(tmp_path: Path) -> None:
+    made.verifiers(tmp_path)
+    path = next(tmp_path.rglob("results.jsonl"))
+    path.write_text(path.read_text() + path.read_text().splitlines(keepends=True)[0])
+    with pytest.raises(ImportRefused, match="4 answers a task where the settings say 3"):
+        brought(tmp_path)
+
+
+def test_missing_answers_count_as_wrong_only_where_the_user_says_so(tmp_path: Path) -> None:
+    made.verifiers(tmp_path)
+    path = next(tmp_path.rglob("results.jsonl"))
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    as_given = document_of(tmp_path)
+    filled = document_of(tmp_path, missing="wrong")
+    answers = [
+        sorted(sum(run["evaluation"]["samples"]) for _, run in runs_of(document))
+        for document in (as_given, filled)
+    ]
+    whole = 3 * made.TASKS
+    assert answers == [[whole - 1, *[whole] * 5], [whole] * 6]
+
+
+def test_an_example_drawn_again_after_an_error_has_its_error_replaced(tmp_path: Path) -> None:
+    right = made.tinker(tmp_path)
+    path = next(tmp_path.rglob("trajectories.jsonl"))
+    lines = path.read_text().splitlines(keepends=True)
+    failed = json.loads(lines[0]) | {"error": "timeout (300s)", "reward": 0.0, "metrics": {}}
+    path.write_text("".join([json.dumps(failed) + "\n", *lines]))
+    assert right_of(document_of(tmp_path)) == right
+
+
+def test_two_outcomes_that_disagree_are_asked(tmp_path: Path) -> None:
+    made.home_made(tmp_path)
+    for path in tmp_path.rglob("preds.jsonl"):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        made.put_lines(path, [{**row, "passed": task == 0} for task, row in enumerate(rows)])
+    with pytest.raises(ImportRefused, match=r"correct and passed are both outcomes and disagree"):
+        brought(tmp_path)
+
+
+def test_records_without_a_telling_task_are_asked(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        rows = [{"task": "default", "correct": bool(n % seed), "n_try": n} for n in range(6)]
+        made.put_lines(tmp_path / f"a/seed{seed}/preds.jsonl", rows)
+    with pytest.raises(ImportRefused, match=r"no column tells tasks apart.*--map task="):
+        brought(tmp_path, first="a")
+
+
+def test_a_rollout_dump_alone_is_no_evaluation(tmp_path: Path) -> None:
+    for step in (1, 2):
+        rows = [
+            row | {"input": f"{row['input']} {step}"}
+            for row in made._verl_rows(made.draws("a", step, 2), step)
+        ]
+        made.put_lines(tmp_path / f"a-seed1/{step}.jsonl", rows)
+    with pytest.raises(ImportRefused, match="no result"):
+        brought(tmp_path)
+
+
+def test_a_seed_pattern_that_takes_the_checkpoint_s_step_is_refused(tmp_path: Path) -> None:
+    for step in (10, 20):
+        rows = [{"id": n, "correct": bool(n % 2)} for n in range(4)]
+        made.put_lines(
+            tmp_path / f"a/checkpoint-{step}/preds.jsonl", [*rows, {"id": step, "correct": True}]
+        )
+    with pytest.raises(ImportRefused, match="the step of a checkpoint"):
+        brought(tmp_path, first="a", seed_from="checkpoint-{seed}")
+
+
+def test_equal_outcomes_of_counts_alone_are_no_copy(tmp_path: Path) -> None:
+    made.counts(tmp_path)
+    files = sorted(tmp_path.rglob("eval.json"))
+    files[1].write_bytes(files[0].read_bytes())
+    assert len(list(runs_of(document_of(tmp_path, first="rho0.70")))) == 6
+
+
+def test_what_is_not_read_is_named(tmp_path: Path) -> None:
+    made.verl(tmp_path)
+    made.put(tmp_path / "notes.txt", "nothing\n")
+    made.put(tmp_path / "plain/seed4/actor/model.safetensors", "weights")
+    (line,) = [text for text in brought(tmp_path).lines if text.startswith("not read")]
+    assert "notes.txt" in line
+    assert "1 files of weights" in line
+
+
+def test_nothing_readable_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made.put(tmp_path / "notes.md", "nothing\n")
+    assert main(["import", "study", str(tmp_path)]) == 2
+    assert "no importer reads any file" in capsys.readouterr().err

@@ -8,7 +8,8 @@ import pytest
 from bringing import bring, runs, scores
 
 from audit.errors import ImportRefused, UsageError
-from audit.importers.study import Layout, seed_of
+from audit.importers.path_seeds import seed_of
+from audit.importers.study import Layout
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_where_every_file_came_from_is_recorded(tmp_path: Path) -> None:
             "bytes": len(TWO_ARMS),
         }
     ]
-    assert block["notes"] == list(notes)
+    assert document["provenance"]["notes"] == list(notes)
     assert json.loads(json.dumps(document)) == document
 
 

@@ -71,8 +71,9 @@ def test_the_order_of_wide_rows_changes_nothing(
 ) -> None:
     header = ("arm", "seed_7", "seed_8", "seed_9")
     rows = [(f"arm-{i}", *values[3 * i : 3 * i + 3]) for i in range(3)]
-    plain, _ = bring(table(tmp_path / "wide.csv", header, rows))
-    other, _ = bring(table(tmp_path / "wide.csv", header, [rows[i] for i in order]))
+    top = Layout(method="arm-0")
+    plain, _ = bring(table(tmp_path / "wide.csv", header, rows), layout=top)
+    other, _ = bring(table(tmp_path / "wide.csv", header, [rows[i] for i in order]), layout=top)
     assert without_provenance(other) == without_provenance(plain)
 
 
@@ -112,13 +113,22 @@ def test_columns_are_found_by_what_the_user_says(tmp_path: Path) -> None:
         bring(path, format="long-table", columns=columns | {"seed": "nope"})
 
 
-def test_rows_without_a_seed_or_run_column_are_no_seeds(tmp_path: Path) -> None:
+def test_rows_without_a_seed_or_run_column_are_runs_of_unknown_standing(tmp_path: Path) -> None:
     path = made(tmp_path, "arm,accuracy\na,0.5\na,0.6\na,0.7\n")
-    with pytest.raises(ImportRefused, match="rows are not seeds"):
-        bring(path)
-    document, notes = bring(made(tmp_path, "arm,task,correct\na,t1,1\na,t2,0\n"))
+    document, notes = bring(path)
+    assert [(run["seed"], run["identified_by"]) for run in runs(document)] == [(None, "none")] * 3
+    assert any("nothing says that the 3 runs of a are trainings" in note for note in notes)
+    document, _ = bring(path, seed_is="training")
+    assert {run["identified_by"] for run in runs(document)} == {"user"}
+    assert document["runs_are"] == {"a": "trainings"}
+    document, _ = bring(path, seed_is="decoding")
+    assert scores(document) == [pytest.approx(0.6)]
+    assert document["runs_are"] == {"a": "evaluations"}
+
+
+def test_outcomes_without_a_seed_or_run_column_are_one_run(tmp_path: Path) -> None:
+    document, _ = bring(made(tmp_path, "arm,task,correct\na,t1,1\na,t2,0\n"))
     assert [run["seed"] for run in runs(document)] == [None]
-    assert any("no seed or run column" in note for note in notes)
 
 
 def test_a_run_column_tells_runs_apart_but_numbers_no_seed(tmp_path: Path) -> None:
@@ -145,11 +155,14 @@ def test_a_seed_or_an_outcome_twice_is_refused(text: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("cell", ["", "NaN", "N/A", "[]", "about half", "inf", "1_0"])
-def test_a_cell_without_a_number_is_missing_and_counted(cell: str, tmp_path: Path) -> None:
+def test_a_cell_without_a_number_is_an_errored_answer(cell: str, tmp_path: Path) -> None:
     text = f"arm,seed,task,correct\na,0,t1,{cell}\na,0,t2,1\n"
     document, notes = bring(made(tmp_path, text))
-    assert runs(document)[0]["evaluation"]["task_ids"] == ["t2"]
-    assert "1 missing value in arm a, seed 0" in notes
+    block = runs(document)[0]["evaluation"]
+    assert (block["task_ids"], block["correct"]) == (["t1", "t2"], [0, 1])
+    assert (block["samples"], block["errored"]) == ([1, 1], [1, 0])
+    words = "1 answer has no value: counted as errored, and as wrong"
+    assert f"arm a, seed 0: {words}" in notes
 
 
 def test_unequal_repeats_are_averaged_aloud(tmp_path: Path) -> None:
@@ -287,8 +300,9 @@ def test_a_standard_error_is_never_a_score(tmp_path: Path) -> None:
 def test_a_number_beyond_any_float_is_missing(tmp_path: Path) -> None:
     text = "arm,seed,accuracy\na,1e300000000,0.5\na,2,1e300000000\na,3,0.25\n"
     document, notes = bring(made(tmp_path, text))
-    assert [run["seed"] for run in runs(document)] == [3, None]
-    assert scores(document) == [0.25, 0.5]
+    assert [run["seed"] for run in runs(document)] == [2, 3, None]
+    assert runs(document)[0]["status"] == "failed"
+    assert [run["method_metrics"]["accuracy"] for run in runs(document)[1:]] == [0.25, 0.5]
     assert any("1 missing value in" in note and "accuracy" in note for note in notes)
 
 
@@ -313,11 +327,17 @@ def test_a_row_without_its_arm_is_refused(tmp_path: Path) -> None:
         bring(made(tmp_path, "method,seed,accuracy\na,1,0.5\n,2,0.25\n"))
 
 
-@pytest.mark.parametrize("rows", ["a,1,t,N/A\nb,1,t,1\n", "b,1,t,1\na,1,t,\na,1,u,[]\n"])
-def test_a_run_without_any_number_is_left_out_aloud(rows: str, tmp_path: Path) -> None:
-    document, notes = bring(made(tmp_path, "arm,seed,task,value\n" + rows))
-    assert (document["method"], len(runs(document))) == ("b", 1)
-    assert "arm a, seed 1 has no finite value and is left out" in notes
+@pytest.mark.parametrize(
+    ("rows", "answers"), [("a,1,t,N/A\nb,1,t,1\n", 1), ("b,1,t,1\na,1,t,\na,1,u,[]\n", 2)]
+)
+def test_a_run_of_which_every_answer_errored_is_there_with_them(
+    rows: str, answers: int, tmp_path: Path
+) -> None:
+    path = made(tmp_path, "arm,seed,task_id,value\n" + rows)
+    document, _ = bring(path, columns={"task": "task_id"}, layout=Layout(method="b"))
+    block = runs(document, "a")[0]["evaluation"]
+    assert block["correct"] == [0] * answers
+    assert block["errored"] == block["samples"] == [1] * answers
 
 
 def test_a_table_without_any_number_is_refused(tmp_path: Path) -> None:

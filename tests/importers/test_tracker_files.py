@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from audit.errors import InputError
 from audit.importers.readers import protobuf_wire as wire
-from audit.importers.readers.event_file import crc32c, is_event_file, masked, read_event_file
+from audit.importers.readers.crc32c import crc32c, masked
+from audit.importers.readers.event_file import is_event_file, read_event_file
 from audit.importers.readers.wandb_log import MAGIC, read_wandb_log
 
 SAMPLES = Path(__file__).resolve().parent.parent / "data" / "trackers"

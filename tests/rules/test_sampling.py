@@ -105,3 +105,11 @@ def test_a_file_without_a_log_is_not_checked_and_says_so_once_an_arm(rule: str) 
         "seed_results": [{"seed": 1, "method_metrics": {"accuracy": 0.5}}],
     }
     assert reasons(document, rule) == {"no training log"}
+
+
+def test_more_groups_retained_than_there_were_is_a_warning() -> None:
+    sampling = "/seed_results/0/sampling"
+    counts = {"zero_advantage_groups": 2, "zero_advantage_groups_retained": 15}
+    document = patched(gppo(), {sampling: {"tasks_attempted": 20, **counts}})
+    assert places(document, "SAMPLE006") == {sampling + "/zero_advantage_groups_retained"}
+    assert places(gppo(), "SAMPLE006") == set()

@@ -53,11 +53,11 @@ RULES = tuple(r for family in FAMILIES for r in vars(family).values() if isinsta
 FREE_TEXT = {"limitations", "claim_policy", "artifact_path"}
 # Stated once, so that nothing in the file can contradict a value of the right form.
 STATED_ONCE = (
-    r"/provenance_rules/code_commit",
+    r"/provenance/code_commit",
     r"/evaluation_protocol/tier",
     r".*/method_metrics/(generated_tokens|truncated_responses)",
 )
-# Passed against the training log or execution_checks, by the families on those.
+# Held against the training log or execution_checks, by the families on those.
 HELD_ELSEWHERE = (
     r".*/sampling/.*",
     r".*/parameters_changed",

@@ -85,7 +85,7 @@ def block(view: ClaimView, width: int, study: str = "") -> list[str]:
         longest = max(len(one.slug) for one in view.weakened_by) + 2
         for one in view.weakened_by:
             lines += _labelled(f"    {one.slug}", one.text, width, longest + 4)
-    lines += _indented(_wrapped(_sentence(view.reason), width - 2))
+    lines += _indented(_wrapped(view.why, width - 2))
     for number, act in enumerate(view.next):
         lines += _labelled("" if number else "  next", act, width, _NEXT + 2)
     return lines
@@ -111,10 +111,6 @@ def _hanging(line: str, width: int, indent: int) -> list[str]:
         break_on_hyphens=False,
         break_long_words=False,
     )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _beside(left: str, right: str, width: int) -> list[str]:

@@ -80,6 +80,10 @@ def _row(row: Row) -> dict[str, Any]:
 
 def _file(file: FileResult) -> dict[str, Any]:
     entry: dict[str, Any] = {"path": file.name, "exit_status": file.exit_status}
+    if file.decision is not None:
+        entry["decision"] = asdict(file.decision)
+    if file.siblings:
+        entry["siblings"] = list(file.siblings)
     if file.error is not None:
         entry["error"] = str(file.error)
     if file.report is not None:

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from audit.cli.formats.gate_text import (
     HOW_TO_CLAIM,
     NOTHING_CLAIMED,
+    decision_lines,
     problem_lines,
     shown_result,
+    sibling_lines,
     waiver_lines,
 )
 from audit.cli.formats.markdown import escaped, skipped_lines, within_limit
@@ -34,6 +36,10 @@ def _lines(
 ) -> Iterator[str]:
     yield f"## audit gate: {counts.text}"
     yield ""
+    for line in decision_lines(results, one_file=len(results.files) == 1):
+        word, _, text = line.partition("  ")
+        yield f"**{escaped(word)}** {escaped(visible(text))}"
+        yield ""
     if not counts.claims and counts.studies:
         yield f"No claim was found: {escaped(HOW_TO_CLAIM)}; {escaped(NOTHING_CLAIMED)}."
         yield ""
@@ -44,7 +50,11 @@ def _lines(
     told = [line for row in rows for line in reason_lines(row)]
     told += problem_lines(results, one_file=len(results.files) == 1)
     told += [visible(str(file.error)) for file in results.files if file.error is not None]
-    told += [visible(line) for file in results.files for line in waiver_lines(file)]
+    told += [
+        visible(line)
+        for file in results.files
+        for line in (*sibling_lines(file), *waiver_lines(file))
+    ]
     if told:
         yield from (f"- {escaped(line)}" for line in told)
         yield ""
@@ -82,5 +92,5 @@ def reason_lines(row: Row) -> Iterator[str]:
 
 
 def _refusal(view: ClaimView) -> str:
-    parts = [f"{view.sentence}: {view.reason}", view.look, *(f"next: {act}" for act in view.next)]
+    parts = [f"{view.sentence}: {view.why}", view.look, *(f"next: {act}" for act in view.next)]
     return "; ".join(part for part in parts if part)

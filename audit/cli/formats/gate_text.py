@@ -32,6 +32,9 @@ def _lines(
     rows: Sequence[Row], counts: Counts, results: FileResults, policy: Policy, style: Style
 ) -> Iterator[str]:
     one_file = len(results.files) == 1
+    decisions = [visible(line) for line in decision_lines(results, one_file=one_file)]
+    if decisions:
+        yield from (*decisions, "")
     wanted = [row for row in rows if row.badness or not style.quiet]
     if wanted and not one_file:
         yield from _table(wanted)
@@ -53,7 +56,7 @@ def _lines(
         yield f"  next   no claim was found: {HOW_TO_CLAIM}"
         yield f"         {NOTHING_CLAIMED}"
     for file in results.files:
-        yield from (visible(line) for line in waiver_lines(file))
+        yield from (visible(line) for line in (*sibling_lines(file), *waiver_lines(file)))
     if not style.quiet:
         yield from skipped_lines(results, style)
 
@@ -100,6 +103,24 @@ def problem_lines(results: FileResults, *, one_file: bool) -> Iterator[str]:
     for file in results.files:
         study = "" if one_file else f"{study_name(file.name)}: "
         yield from (visible(f"{study}{problem}") for problem in file.problems)
+
+
+def decision_lines(results: FileResults, *, one_file: bool) -> Iterator[str]:
+    """Yield the decision of every study that has guardrails."""
+    for file in results.files:
+        if file.decision is not None:
+            study = "" if one_file else f"{study_name(file.name)}: "
+            yield f"{file.decision.word}  {study}{file.decision.text}"
+
+
+def sibling_lines(file: FileResult) -> Iterator[str]:
+    """Yield which other files hold runs of the same study, so that the claims are one family."""
+    if file.siblings:
+        others = ", ".join(study_name(name) for name in file.siblings)
+        yield (
+            f"{study_name(file.name)} shares training runs with {others}: "
+            "Holm's correction runs over the claims of all of them"
+        )
 
 
 def waiver_lines(file: FileResult) -> Iterator[str]:

@@ -46,6 +46,8 @@ def _file(file: FileResult, style: Style) -> Iterator[str]:
         return
     report = file.report
     yield from _header(file, report, style)
+    if file.decision is not None:
+        yield from ("", f"  {visible(file.decision.line)}")
     if report.analysis is not None:
         yield from _verdicts(report.analysis, style)
     groups = grouped(report.findings if style.verbose else report.found)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from audit.importers.folder.joining import Joined
-from audit.importers.folder.place_names import telling, without_dates
+from audit.importers.place_names import telling, without_dates
 
 # Settings that differ between runs of one recipe: where and when a run took place.
 _PLACES = re.compile(
     r"(?:^|[._/-])(?:seed|seeds|path|paths|dir|dirs|directory|folder|file|files|name|names|host"
     r"|hostname|port|id|ids|date|time|timestamp|started|created|device|devices|gpu|gpus|cuda|nnodes"
-    r"|nproc|world_size|rank|local_rank|logger|loggers|logging|report_to|wandb|mlflow|tensorboard"
+    r"|nproc|world_size|local_rank|global_rank|node_rank|logger|loggers|logging|report_to|wandb|mlflow|tensorboard"
     r"|swanlab|project|output|outputs|resume|resume_from|user|username|tags|notes|runtime|version"
     r"|url|uri|address|pid|cwd|argv|command|commit|add_version)(?:$|[._/-])",
     re.I,
@@ -69,6 +69,8 @@ def find_arms(
         return _as_said(runs, str(arm_from), settings)
     by_path = len(set(texts)) > 1 and all(texts)
     by_config = any(configs) and len(set(configs)) > 1
+    if by_config and by_path and _names_of_runs(texts, configs, seeds):
+        by_path = False
     if arm_from == "config" or (arm_from is None and by_config and not by_path):
         names = _config_names(settings)
         return ArmNames(names, names, "settings", _differ(names, settings))
@@ -83,6 +85,20 @@ def find_arms(
     if found.differ:
         found.said += f"; settings differ in {_differences(found.differ)}"
     return found
+
+
+def _names_of_runs(
+    texts: Sequence[str], configs: Sequence[tuple[object, ...]], seeds: Sequence[int | None]
+) -> bool:
+    """Whether names are those of single runs, as trackers draw them, and settings tell the arms.
+
+    That is so where no name is there twice, and the settings part the runs into groups of several
+    in which each has a seed of its own.
+    """
+    if len(set(texts)) < len(texts) or len(set(configs)) == len(configs) or None in seeds:
+        return False
+    placed = set(zip(configs, seeds, strict=True))
+    return len(placed) == len(configs)
 
 
 def declared_arms(

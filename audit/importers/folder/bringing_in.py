@@ -16,11 +16,11 @@ from audit.importers.folder.composing import Study, compose
 from audit.importers.folder.declaring import declared, declared_roles
 from audit.importers.folder.found_table import as_text, rows_of
 from audit.importers.folder.joining import Joined, join
-from audit.importers.folder.place_names import telling
 from audit.importers.folder.run_seeds import Seeds, find_seeds
 from audit.importers.folder.said import Said
 from audit.importers.folder.settling import Settled, settle
 from audit.importers.folder.walking import Walked, walk
+from audit.importers.place_names import telling
 from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Reading
@@ -92,6 +92,7 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
     runs = _kept(runs, said)
     _refuse_no_evaluation(runs, pieces)
     _refuse_copies(runs)
+    _refuse_other_questions(runs)
     recorded = declared(runs)
     if recorded is not None:
         seeds, arms = recorded
@@ -236,6 +237,21 @@ def _refuse_copies(runs: Sequence[Joined]) -> None:
                     f"the same bytes as {where.name}: one run copied is no second run",
                     path=found.name,
                 )
+
+
+def _refuse_other_questions(runs: Sequence[Joined]) -> None:
+    """Refuse runs in which one task's name stands for different questions."""
+    seen: dict[tuple[str, str | int], tuple[str, str]] = {}
+    for run in runs:
+        for e, _ in run.evaluations:
+            for task, asked in (e.tally.questions if e.tally is not None else {}).items():
+                key = (str(e.benchmark), task)
+                other, where = seen.setdefault(key, (asked, run.label))
+                if other != asked:
+                    raise ImportRefused(
+                        f"task {task} of {e.benchmark} is another question in {run.label} than in "
+                        f"{where}; they cannot be paired"
+                    )
 
 
 def _fallback(paths: Sequence[str], pieces: Sequence[Piece]) -> str:

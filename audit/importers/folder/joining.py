@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from audit.importers.folder.place_names import of_model, says_nothing, shared_tail, telling
+from audit.importers.place_names import of_model, says_nothing, shared_tail, telling
 from audit.importers.readers.piece import Declared, Evaluated, Piece
 
 

@@ -6,11 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from audit.errors import ImportRefused, UsageError
 from audit.importers.folder.joining import Joined
+from audit.importers.path_seeds import seed_of
 from audit.importers.readers.settings import whole_number
-from audit.importers.study import seed_of
-from audit.run_names import run_of
 
 _KEYS = frozenset(
     ["seed", "random_seed", "rng_seed", "train_seed", "training_seed", "manual_seed", "global_seed"]
@@ -152,31 +150,9 @@ def _as_said(runs: Sequence[Joined], seed_from: str) -> Seeds:
     if any(seed_from in config for config in configs):
         values = [whole_number(config.get(seed_from)) for config in configs]
     else:
-        values = [_seed_and_no_step(_with_files(run), seed_from) for run in runs]
+        values = [seed_of(_with_files(run), seed_from) for run in runs]
     sources = [None if value is None else "user" for value in values]
     return Seeds(values, sources, f"--seed-from {seed_from}")
-
-
-def _seed_and_no_step(text: str, pattern: str) -> int:
-    """Return the seed that a pattern finds in a run's name.
-
-    Raises
-    ------
-    ImportRefused
-        When the number is the step of a checkpoint: steps of one run are one run.
-    """
-    seed = seed_of(text, pattern)
-    run, step = run_of(text)
-    if step == seed:
-        try:
-            seed_of(run, pattern)
-        except UsageError:
-            raise ImportRefused(
-                f"--seed-from {pattern} takes the step {seed} for a seed: steps of one training "
-                "are one run",
-                path=text,
-            ) from None
-    return seed
 
 
 def _with_files(run: Joined) -> str:

@@ -71,6 +71,8 @@ class Said:
             higher_is_better=False if self.lower_is_better else None,
             columns=self.roles,
             where=self.where,
+            seed_is=self.seed_is,
+            missing=self.missing,
         )
 
     def recorded(self) -> dict[str, list[str]]:

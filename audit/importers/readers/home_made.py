@@ -89,7 +89,7 @@ def _single(found: Found, record: Record, benchmark: str) -> Piece:
         evaluation = Evaluated(benchmark, value=correct / examples, examples=examples)
         evaluation.source = found
         if answered is not None:
-            evaluation.more["unparsed_total"] = examples - answered
+            piece.notes.append(f"{found.name}: {examples - answered} of {examples} have no answer")
         piece.evaluations = [evaluation]
         return piece
     config = flat(record, found.name)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -88,8 +90,11 @@ def evaluations_of(log: Mapping[int, Mapping[str, Any]]) -> list[Evaluated]:
                 continue
             examples = _examples(name, row)
             metric = known.metric
-            if known.fits_count and examples and _whole(value * examples) and 0 <= value <= 1:
+            fits = examples is not None and _fits(value, examples)
+            if known.fits_count and fits:
                 metric = ACCURACY
+            if metric == ACCURACY and fits and examples and _of_32_bits(value):
+                value = round(value * examples) / examples
             found.append(
                 Evaluated(
                     known.benchmark,
@@ -116,6 +121,12 @@ def _examples(name: str, row: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _whole(count: float) -> bool:
-    # Event files hold 32 bits a figure, which is 6e-8 of it.
-    return abs(count - round(count)) <= 1e-6 * max(1.0, count)
+def _of_32_bits(value: float) -> bool:
+    """Whether a figure is one of an event file, which has 32 bits and digits that nobody wrote."""
+    return len(repr(value)) > 11 and struct.unpack("f", struct.pack("f", value))[0] == value
+
+
+def _fits(share: float, examples: int) -> bool:
+    """Whether a share is a whole number of right answers, as far as six printed decimals tell."""
+    nearest = round(share * examples) / examples if 0 <= share <= 1 else math.inf
+    return abs(share - nearest) <= 6e-7

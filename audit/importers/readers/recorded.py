@@ -12,7 +12,7 @@ from audit.importers.readers.piece import Declared, Evaluated, Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat
 from audit.importers.readers.tally import FLAGS, Tally
-from audit.importers.run_record import RunRecord, is_record, read_record
+from audit.run_record import RunRecord, is_record, read_record
 
 _LISTS = frozenset({"task_ids", "correct", "samples", "scores", "mean_tokens", "clusters", *FLAGS})
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from audit.errors import InputError
-from audit.importers.numbers import integer
 
 try:
     import fcntl
@@ -147,7 +146,7 @@ def _first(line: bytes, name: str) -> dict[str, Any]:
             f"a record of version {first['audit_run']}, of which this audit knows {VERSION}",
             path=name,
         )
-    if not isinstance(first.get("arm"), str) or integer(first.get("seed")) is None:
+    if not isinstance(first.get("arm"), str) or type(first.get("seed")) is not int:
         raise InputError("its first line names no arm and seed", path=name, line=1)
     return first
 

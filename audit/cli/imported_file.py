@@ -1,0 +1,196 @@
+"""The results file an import writes: with its claims, and never over what must not be lost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from audit.claims import BASE, names_of, parse_claim
+from audit.errors import AuditError, ImportRefused, UsageError
+from audit.results import from_document, load
+from audit.writing import write_whole
+
+# Metrics that are made of another's counts, so that no file names them.
+_MADE = re.compile(r"(?:pass|maj)@\d+|accuracy-given-parsed")
+# What people write into a results file by hand, and no import brings.
+KEPT = ("claims", "plan", "looked", "decision", "launched_seeds", "change", "limitations")
+
+
+def finish(
+    document: dict[str, Any], options: argparse.Namespace, inputs: Iterable[str]
+) -> tuple[str, ...]:
+    """Put claims into a document and write it where the options say.
+
+    Parameters
+    ----------
+    document : dict
+        What was imported; it takes the claims of ``--claim``, and what was written by hand into
+        the results file that it replaces.
+    options : argparse.Namespace
+        ``claim``, ``output`` and ``force``.
+    inputs : iterable of str
+        Paths that were read.
+
+    Returns
+    -------
+    tuple of str
+        What was kept of the file that is replaced.
+
+    Raises
+    ------
+    UsageError
+        When the output is an input or another file that is no results file.
+    ImportRefused
+        When a claim names an arm or metric that the document does not have.
+    """
+    claims = [_claim(text, document) for text in options.claim]
+    kept = _kept(document, options.output)
+    for claim in claims:
+        entries = document.setdefault("claims", [])
+        if not any(_says(entry) == _says(claim) for entry in entries):
+            entries.append(claim)
+    put(document, options.output, force=options.force, inputs=inputs)
+    return kept
+
+
+def put(document: Any, output: str | None, *, force: bool, inputs: Iterable[str]) -> None:
+    """Write JSON to a file, or to stdout where none is named.
+
+    Raises
+    ------
+    UsageError
+        When the file is an input, or exists and is no results file, unless forced.
+    """
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if not output:
+        sys.stdout.write(text)
+        return
+    if not force:
+        _refuse_loss(output, inputs)
+    write_whole(output, text.encode())
+
+
+def _refuse_loss(output: str, inputs: Iterable[str]) -> None:
+    target = Path(output)
+    if not target.is_file():
+        return
+    if any(_same(output, path) for path in inputs):
+        raise UsageError(
+            "-o names an input, which would be lost; name another file, or say --force", path=output
+        )
+    if not _is_ours(output):
+        raise UsageError(
+            "-o names a file that is no results file; name another, or say --force", path=output
+        )
+
+
+def _same(output: str, path: str) -> bool:
+    try:
+        return path != "-" and os.path.samefile(output, path)  # noqa: PTH121 - takes any name
+    except OSError:
+        return False
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a file is empty, a results file, or the records that an import writes with --to."""
+    if Path(path).stat().st_size == 0:
+        return True
+    try:
+        load(path)
+    except AuditError:
+        return _holds_records(path)
+    return True
+
+
+def _holds_records(path: str) -> bool:
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, list) and all(
+        isinstance(entry, dict) and "evaluation_id" in entry for entry in found
+    )
+
+
+def _kept(document: dict[str, Any], output: str | None) -> tuple[str, ...]:
+    """Take over what was written by hand into the results file that is replaced."""
+    if not output or not Path(output).is_file():
+        return ()
+    try:
+        old = load(output).document
+    except AuditError:
+        return ()
+    names = [name for name in KEPT if old.get(name) and not document.get(name)]
+    for name in names:
+        document[name] = old[name]
+    words = [_counted(name, old[name]) for name in names]
+    return (f"kept from {output}: {', '.join(words)}",) if words else ()
+
+
+def _counted(name: str, value: Any) -> str:
+    if name != "claims" or not isinstance(value, list):
+        return name
+    return "1 claim" if len(value) == 1 else f"{len(value)} claims"
+
+
+def _says(claim: Any) -> tuple[Any, ...]:
+    keys = ("direction", "metric", "benchmark", "arm", "against")
+    return tuple(claim.get(key) for key in keys) if isinstance(claim, dict) else (claim,)
+
+
+def _claim(text: str, document: dict[str, Any]) -> dict[str, Any]:
+    """Return a claim of the command line as an entry of the file.
+
+    Raises
+    ------
+    UsageError
+        When the words do not form a claim.
+    ImportRefused
+        When the document has no such arm or metric.
+    """
+    names = names_of(from_document(document))
+    claim = parse_claim(text, names)
+    controls = list(document.get("controls") or {})
+    arms = {"method": str(document["method"])} | {name: name for name in controls}
+    arms[str(document["method"])] = str(document["method"])
+    if len(controls) == 1:
+        arms.setdefault("control", controls[0])
+    entry: dict[str, Any] = {
+        "id": text.strip(),
+        "metric": claim.metric,
+        "arm": _known(claim.arm, arms, "arm", text),
+        "against": _known(claim.against, arms | {BASE: BASE}, "arm", text),
+        "direction": claim.direction,
+    }
+    if not _MADE.fullmatch(claim.metric):
+        _known(claim.metric, {name: name for name in names.metrics}, "metric", text)
+    if claim.margin is not None:
+        low, high = (document.get("metrics") or {}).get(claim.metric, {}).get("scale") or (0, 1)
+        margin = claim.margin
+        if claim.percent:
+            if low is None or high is None:
+                raise ImportRefused(f"claim {text!r}: the scale of {claim.metric} is not known")
+            margin = margin * (high - low) / 100
+        entry["by" if claim.exceeds else "margin"] = margin
+    more = {
+        "benchmark": claim.benchmark,
+        "benchmarks": list(claim.benchmarks),
+        "average": claim.average,
+        "checkpoints": list(claim.checkpoints),
+        "target": claim.target,
+    }
+    return entry | {key: value for key, value in more.items() if value not in (None, [])}
+
+
+def _known(name: str, known: dict[str, str], what: str, text: str) -> str:
+    if name not in known:
+        raise ImportRefused(
+            f"claim {text!r}: no {what} {name!r}; there are {', '.join(dict.fromkeys(known))}"
+        )
+    return known[name]
