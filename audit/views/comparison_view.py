@@ -103,7 +103,11 @@ class ComparisonView:
         found = self.comparison
         if not found.verdict.refused:
             return None if isinstance(found.deciding, NotMeasured) else found.deciding
-        return found.description.one_seed
+        interval = found.description.one_seed
+        if interval is None or found.delta is None:
+            return interval
+        # A printed interval that leaves the difference out is of something else.
+        return interval if interval.low <= found.delta <= interval.high else None
 
     @cached_property
     def estimate(self) -> str:
