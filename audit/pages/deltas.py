@@ -73,6 +73,8 @@ class Delta:
         What it would take to see the delta, in words; empty where nothing can be said.
     unpaired : tuple of str
         Runs without a partner at their seed, and why.
+    resampled : tuple of (str, str)
+        Bootstrap intervals and exact p-values with what was resampled; they decide nothing.
     lottery : Lottery or None
         What each pair of single runs would have reported; None below three runs per arm, against
         the untrained model and without outcomes per task.
@@ -108,6 +110,7 @@ class Delta:
     sees: str
     needs: str
     unpaired: tuple[str, ...]
+    resampled: tuple[tuple[str, str], ...]
     lottery: Lottery | None
 
     @property
@@ -173,6 +176,7 @@ def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
         sees=readings.sees(comparison),
         needs=view.needs_for_seen,
         unpaired=tuple(f"{u.arm} {u.run}: {u.reason}" for u in beside.unpaired),
+        resampled=view.resampled,
         lottery=lottery(comparison),
     )
 

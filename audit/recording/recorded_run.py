@@ -149,6 +149,7 @@ class RecordedRun:
             named={"metric": metric, "split": split, "selected_on": selected_on},
             condition=condition,
         )
+        entry["date"] = _now()
         place = (entry["benchmark"], entry["metric"], entry.get("split"), step)
         if place in self._evaluated:
             at = "" if step is None else f" at step {step}"
@@ -249,7 +250,7 @@ def first_line(
         "arm": arm,
         "seed": seed,
         "study": dict(study),
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "started": _now(),
         "config": known,
         "environment": surroundings.environment(),
         **({"code": code} if (code := surroundings.code_commit()) else {}),
@@ -260,3 +261,7 @@ def is_first_rank() -> bool:
     """Whether this process is the one of a distributed run that writes the record."""
     launched = "WORLD_SIZE" in os.environ and "MASTER_ADDR" in os.environ
     return not launched or os.environ.get("RANK", "0") == "0"
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

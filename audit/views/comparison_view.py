@@ -118,6 +118,33 @@ class ComparisonView:
             return ""
         return " to ".join(numerals.fraction(end, 3) for end in ends)
 
+    @cached_property
+    def resampled(self) -> tuple[tuple[str, str], ...]:
+        """Resampled figures with what was resampled: shown, not judged by; empty without any."""
+        found = self.comparison.resampled
+        if isinstance(found, NotMeasured):
+            return ()
+        rows = []
+        for label, figure in (
+            ("Resampled over tasks", found.percentile),
+            ("Resampled over tasks, BCa", found.bca),
+            ("Resampled over seeds and tasks", found.two_level),
+        ):
+            if isinstance(figure, NotMeasured):
+                rows.append((label, f"not measured: {figure.reason}"))
+            else:
+                how = " (normal approximation)" if figure.kind == "normal" else ""
+                rows.append((label, numerals.interval(figure.low, figure.high, 3) + how))
+        for label, p_value in (
+            ("Signs flipped by task", found.sign_flip_p_value),
+            ("Runs exchanged between the arms", found.label_p_value),
+        ):
+            if isinstance(p_value, NotMeasured):
+                rows.append((label, f"not measured: {p_value.reason}"))
+            else:
+                rows.append((label, numerals.p_equals(p_value)))
+        return tuple(rows)
+
     @property
     def runs(self) -> str:
         """Training runs of both arms: ``5 v 5``, ``5 v base``."""

@@ -312,6 +312,26 @@ def test_a_loss_that_stays_nan_is_a_divergence_even_where_the_process_exits_in_o
     assert values(study(tmp_path))["clip", 3] == "diverged: loss not finite from step 20"
 
 
+def test_of_a_long_log_steps_are_kept_that_all_runs_have(tmp_path: Path) -> None:
+    lengths = {("plain", 1): 400, ("plain", 2): 501, ("clip", 1): 1000, ("clip", 2): 4001}
+    for (arm, seed), length in lengths.items():
+        rows: dict[int, dict[str, object]] = {
+            step: {"train/loss": seed / step + 0.1} for step in range(1, length + 1)
+        }
+        rows[400] = {"train/loss": 0.1, "eval/sums/accuracy": seed / 10}
+        wandb_folder(tmp_path, f"{arm}{seed}", wandb_log(f"{arm}{seed}", arm, seed, rows))
+    brought = study(tmp_path)
+    kept = {
+        (arm, seed): [step["step"] for step in run["training"]]
+        for arm, own in runs(brought).items()
+        for seed, run in own.items()
+    }
+    assert [len(kept[key]) for key in lengths] == [400, 251, 501, 251]
+    assert [kept[key][-1] for key in lengths] == list(lengths.values())
+    assert set.intersection(*map(set, kept.values())) == set(range(1, 401, 16))
+    assert "of long training logs one step in 16 is kept, and the last" in brought.notes
+
+
 def test_a_resumed_run_is_one_run(tmp_path: Path) -> None:
     four_wandb(tmp_path)
     first: dict[int, dict[str, object]] = {10: {"train/loss": 0.5}}
@@ -348,7 +368,15 @@ def test_config_and_summary_beside_a_missing_log_are_read(tmp_path: Path) -> Non
         "eval:\n  value:\n    seed: 9\n"
     )
     (files / "wandb-summary.json").write_text('{"_step": 20, "eval/sums/accuracy": 0.875}')
-    assert values(study(tmp_path, arm_from="config"))["clip", 3] == 0.875
+    commit = "5" * 40
+    metadata = {"host": "laptop", "email": "me@example.org", "git": {"commit": commit}}
+    (files / "wandb-metadata.json").write_text(json.dumps(metadata))
+    brought = study(tmp_path, arm_from="config")
+    assert values(brought)["clip", 3] == 0.875
+    assert brought.document is not None
+    assert brought.document["provenance"]["code_commit"] == commit
+    assert "example.org" not in json.dumps(brought.document)
+    assert "laptop" not in json.dumps(brought.document)
 
 
 def test_steps_of_the_trainer_go_before_the_count_of_log_calls(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from audit.importers.notes import Notes
 from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Evaluated
 
+MOST_STEPS = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Study:
@@ -165,8 +167,22 @@ def _block(run: Settled, logs: Notes) -> dict[str, Any]:
         block |= {key: value for key, value in piece.extra.items() if key not in block}
     rows = {step: row for piece in reversed(run.run.pieces) for step, row in piece.log.items()}
     if rows and "training" not in block:
-        block |= telemetry.of_rows(rows, "the runs", logs)
+        block |= telemetry.of_rows(_thinned(rows, logs), "the runs", logs)
     return block
+
+
+def _thinned(rows: dict[int, Any], logs: Notes) -> dict[int, Any]:
+    """Return at most some 500 steps of a log, evenly, the first and the last among them.
+
+    One step in 2, 4, 8 and so on, so that logs of unequal lengths keep steps in common.
+    """
+    steps, every = sorted(rows), 1
+    while len(steps) > every * MOST_STEPS:
+        every *= 2
+    if every == 1:
+        return rows
+    logs.say(f"of long training logs one step in {every} is kept, and the last")
+    return {step: rows[step] for step in dict.fromkeys([*steps[::every], steps[-1]])}
 
 
 def _by_step(evaluation: Evaluated) -> tuple[str, int]:

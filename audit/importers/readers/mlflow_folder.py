@@ -21,11 +21,11 @@ _RUN = re.compile(
 
 def _claims(found: Found) -> Certainty:
     match = _RUN.match(found.relative)
-    if match is None:
-        return Certainty.NO
-    if match["kind"] is None and b"run_id:" not in found.head:
-        return Certainty.NO
-    return Certainty.SURE
+    if match is not None and match["kind"] is not None:
+        return Certainty.SURE
+    # That of a run, and that of an experiment, which names it.
+    known = b"run_id:" if match is not None else b"experiment_id:"
+    return Certainty.SURE if known in found.head else Certainty.NO
 
 
 def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
@@ -98,7 +98,7 @@ def _values(found: Found, name: str) -> Iterator[tuple[int, str, Any]]:
 MLFLOW = Reader(
     "mlflow",
     "MLflow's mlruns folder",
-    re.compile(r"(?:^|/)[0-9a-f]{32}/(?:meta\.yaml$|(?:params|metrics|tags)/)"),
+    re.compile(r"(?:^|/)meta\.yaml$|(?:^|/)[0-9a-f]{32}/(?:params|metrics|tags)/"),
     _claims,
     _read,
 )

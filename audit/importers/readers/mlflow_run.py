@@ -11,7 +11,9 @@ from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Reading
 from audit.importers.readers.tracked import (
+    commit_of,
     figures,
+    model_of,
     planned_steps,
     status_of,
     tracked_evaluations,
@@ -21,6 +23,7 @@ from audit.importers.readers.tracked import (
 _STATUSES = {"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}
 PARENT = "mlflow.parentRunId"
 NAME = "mlflow.runName"
+COMMIT = "mlflow.source.git.commit"
 
 
 @dataclass(slots=True)
@@ -120,5 +123,7 @@ def _piece(reader: str, run: MlflowRun, where: str, reading: Reading) -> Piece:
         planned_steps=planned_steps(config),
         evaluations=tracked_evaluations(rows, reading.options, notes, label),
         log={step: row for step, row in rows.items() if step > 0 and row},
+        model=model_of(config),
+        commit=commit_of(run.tags.get(COMMIT)),
         notes=notes,
     )

@@ -7,19 +7,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from audit.importers.numbers import number
 from audit.importers.readers.event_file import EventFile, is_event_file, read_event_file
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
+from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat
-from audit.importers.readers.tracked import planned_steps, tracked_evaluations
+from audit.importers.readers.tracked import model_of, planned_steps, tracked_evaluations
 
 # The arguments of a Hugging Face trainer, which its callback writes as text.
 _ARGUMENTS = ("args/text_summary", "args")
-_MODEL_KEYS = ("model_name_or_path", "model_name", "_name_or_path")
-# An event file holds 32 bits a figure, which is 6e-8 of a number up to 1.
-_PRECISION = 6e-8
 
 
 def _claims(found: Found) -> Certainty:
@@ -86,9 +82,6 @@ def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Readi
     log = {step: {tag: value for tag, (_, value) in rows[step].items()} for step in sorted(rows)}
     where = folder or parts[0][0].name
     evaluations = tracked_evaluations(log, reading.options, notes, where)
-    for evaluation in evaluations:
-        evaluation.value = _snapped(evaluation)
-    model = next((config[key] for key in _MODEL_KEYS if isinstance(config.get(key), str)), None)
     return Piece(
         "tensorboard",
         tuple(found for found, _ in parts),
@@ -100,7 +93,7 @@ def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Readi
         planned_steps=planned_steps(config),
         evaluations=evaluations,
         log={step: row for step, row in log.items() if step > 0 and row},
-        model=model,
+        model=model_of(config),
         notes=notes,
     )
 
@@ -121,15 +114,6 @@ def _settings(events: EventFile) -> dict[str, Any]:
         if isinstance(document, dict):
             found |= flat(document, tag)
     return found
-
-
-def _snapped(evaluation: Evaluated) -> float | None:
-    """Return the share of a known number of answers that 32 bits hold only nearly."""
-    value, examples = number(evaluation.value), evaluation.examples
-    if value is None or not examples:
-        return value
-    share = round(value * examples) / examples
-    return share if abs(share - value) <= _PRECISION * max(1.0, abs(share)) else value
 
 
 TENSORBOARD = Reader(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -27,6 +28,18 @@ STATUSES: Mapping[str, str] = {
 }
 # The last part of the setting that says how many steps a run was to have.
 _PLANNED = ("max_steps", "total_training_steps", "max_num_steps", "total_steps", "num_steps")
+# Settings that name the model a training begins with.
+_MODELS = (
+    "model_name_or_path",
+    "model_name",
+    "model",
+    "model.path",
+    "actor_rollout_ref.model.path",
+    "policy.model_name",
+    "pretrained",
+)
+_PUBLIC = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_COMMIT = re.compile(r"(?!0{40})[0-9a-f]{40}")
 _NOT_FINITE = frozenset({"nan", "inf", "-inf", "infinity", "-infinity"})
 _SHOWN = 6
 
@@ -47,6 +60,17 @@ def planned_steps(config: Mapping[str, Any]) -> int | None:
                 if steps is not None and steps > 0:
                     return steps
     return None
+
+
+def model_of(config: Mapping[str, Any]) -> str | None:
+    """Return the public name of the model that the settings say training began with."""
+    names = (config.get(key) for key in _MODELS)
+    return next((n for n in names if isinstance(n, str) and _PUBLIC.fullmatch(n)), None)
+
+
+def commit_of(text: Any) -> str | None:
+    """Return a full git commit; None for anything else, and for the one of zeros alone."""
+    return text if isinstance(text, str) and _COMMIT.fullmatch(text) else None
 
 
 def tracked_evaluations(

@@ -13,7 +13,7 @@ from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat
 from audit.importers.readers.sqlite_file import columns, database, has_tables
-from audit.importers.readers.tracked import figures, planned_steps, tracked_evaluations
+from audit.importers.readers.tracked import figures, model_of, planned_steps, tracked_evaluations
 
 # Keys that Trackio adds to a run's settings. Who ran it is not brought over.
 _OWN = frozenset({"_Username", "_Created", "_Group"})
@@ -94,6 +94,7 @@ def _piece(
         planned_steps=planned_steps(settings),
         evaluations=tracked_evaluations(rows, reading.options, notes, where),
         log={step: row for step, row in rows.items() if step > 0 and row},
+        model=model_of(settings),
         extra={"earlier_failures": failures} if failures else {},
         notes=notes,
     )

@@ -11,7 +11,13 @@ from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat, whole_number, yaml_of
-from audit.importers.readers.tracked import figures, planned_steps, tracked_evaluations
+from audit.importers.readers.tracked import (
+    commit_of,
+    figures,
+    model_of,
+    planned_steps,
+    tracked_evaluations,
+)
 from audit.importers.readers.wandb_log import MAGIC, WandbLog, read_wandb_log
 
 _FOLDER = re.compile(r"^(?:.*/)?(?:offline-)?run-\d{8}_\d{6}-(?P<id>[^/]+)(?=/)")
@@ -73,6 +79,12 @@ def _part(folder: str, files: Sequence[Found]) -> _Part:
         document = summary.document()
         if isinstance(document, dict) and document:
             log.history.append(document)
+    metadata = by_name.get("wandb-metadata.json")
+    if metadata is not None and log.commit is None:
+        # Program, host and e-mail address stand there too; the commit alone is brought over.
+        document = metadata.document()
+        git = document.get("git") if isinstance(document, dict) else None
+        log.commit = git.get("commit") if isinstance(git, dict) else None
     match = _FOLDER.match(f"{folder}/")
     log.run_id = log.run_id or (match["id"] if match else None)
     return _Part(folder, tuple(files), log, found is not None)
@@ -123,6 +135,8 @@ def _piece(parts: Sequence[_Part], reading: Reading) -> Piece:
         planned_steps=planned_steps(config),
         evaluations=tracked_evaluations(rows, reading.options, notes, last.folder),
         log={step: row for step, row in rows.items() if step > 0},
+        model=model_of(config),
+        commit=commit_of(last.log.commit),
         notes=notes,
     )
 
@@ -156,7 +170,7 @@ WANDB = Reader(
     "wandb",
     "a local run folder of W&B",
     re.compile(
-        r"(?:\.wandb|(?:offline-)?run-\d{8}_\d{6}-[^/]+/files/(?:config\.yaml|wandb-summary\.json))$"
+        r"(?:\.wandb|(?:offline-)?run-\d{8}_\d{6}-[^/]+/files/(?:config\.yaml|wandb-summary\.json|wandb-metadata\.json))$"
     ),
     _claims,
     _read,

@@ -15,7 +15,9 @@ from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import whole_number
 from audit.importers.readers.tracked import (
+    commit_of,
     figures,
+    model_of,
     named_evaluations,
     planned_steps,
     status_of,
@@ -136,6 +138,8 @@ def _run(
         last_step=step,
         planned_steps=planned_steps(config),
         evaluations=evaluations,
+        model=model_of(config),
+        commit=commit_of(row.get("Commit")),
         notes=notes,
     )
 
