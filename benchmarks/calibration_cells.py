@@ -81,9 +81,9 @@ class Cell:
         """A key that tells cells apart and seeds their generator."""
         return " | ".join((self.section, *self.design))
 
-    def generator(self) -> Random:
-        """Return the cell's own random generator."""
-        return np.random.default_rng(zlib.crc32(self.name.encode()))
+    def generator(self, batch: int = 0) -> Random:
+        """Return the random generator of one batch of the cell's studies."""
+        return np.random.default_rng([zlib.crc32(self.name.encode()), batch])
 
 
 @dataclass(frozen=True)
