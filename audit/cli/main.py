@@ -8,32 +8,75 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from audit.cli.arguments import paths_last
-from audit.cli.examples import EXIT_STATUS
 from audit.cli.versions import VersionAction
-from audit.errors import AuditError
+from audit.errors import AuditError, UsageError
 from audit.safetext import inert, shortened, visible
 
-# name -> (module with configure(parser) and main(options) -> int, one line of help)
-COMMANDS: dict[str, tuple[str, str]] = {
-    "verify": ("audit.cli.verify", "check results files: contract, arithmetic, statistics"),
-    "gate": ("audit.cli.gate", "decide over files and folders whether their claims stand"),
-    "compare": ("audit.cli.compare", "tell whether a re-run of a study replicated"),
-    "plan": ("audit.cli.plan", "seeds, tasks and answers that an effect needs"),
-    "import": ("audit.cli.import_", "another tool's output to a results file"),
-    "train": ("audit.cli.train", "arms x seeds with TRL, evaluated per task"),
-    "self-check": ("audit.cli.self_check", "measure the verdicts' own error rates here"),
-    "rules": ("audit.cli.rules", "list the catalogue of rules"),
-    "explain": ("audit.cli.explain", "print one rule's page"),
-    "render": ("audit.cli.render", "a page from a results file, or is a committed page fresh"),
-    "templates": ("audit.cli.templates", "what a template of a page may use"),
-    "completion": ("audit.cli.completion", "a script that completes commands in a shell"),
-    "demo": ("audit.cli.demo", "the whole way on shipped data, in seconds"),
+
+class Command(NamedTuple):
+    """One command: its module with ``configure(parser)`` and ``main(options) -> int``.
+
+    ``group`` is the heading it is listed under; a command without one is an older spelling that
+    works and is not listed.
+    """
+
+    module: str
+    summary: str
+    group: str = ""
+
+
+COMMANDS: dict[str, Command] = {
+    "gate": Command("audit.cli.gate", "are the claims supported? made for CI", "Judge"),
+    "verify": Command("audit.cli.verify", "one study in full: every check, every number", "Judge"),
+    "compare": Command(
+        "audit.cli.compare", "two files: what changed, and did it replicate?", "Judge"
+    ),
+    "plan": Command("audit.cli.plan", "seeds, tasks and answers that an effect needs", "Design"),
+    "train": Command("audit.cli.train", "arms x seeds with TRL, evaluated per task", "Design"),
+    "import": Command(
+        "audit.cli.import_", "run folders, trackers, evaluation logs, tables", "Bring in"
+    ),
+    "render": Command("audit.cli.render", "the study's page, Markdown or HTML", "Show"),
+    "explain": Command(
+        "audit.cli.explain", "any word of the output, and what settles it", "Maintain"
+    ),
+    "demo": Command("audit.cli.demo", "the whole way on shipped data, in seconds", "Maintain"),
+    "self-check": Command(
+        "audit.cli.self_check", "this installation's own error rates, measured", "Maintain"
+    ),
+    "completion": Command("audit.cli.completion", "for bash, zsh, fish", "Maintain"),
+    "rules": Command("audit.cli.rules", "list the catalogue of rules"),
+    "templates": Command("audit.cli.templates", "what a template of a page may use"),
 }
+_HEAD = """\
+Judge claims like "recipe B beats baseline A" from the files the runs left.
+usage: audit COMMAND [OPTIONS] [PATH ...]
+"""
+_TAIL = """\
+start:    audit import RUNS/ -o results.json, then audit gate results.json
+more:     audit help COMMAND, audit --version
+exit:     0 all right   1 refused or wrong   2 could not run   3 bug in audit
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """The parser of ``audit`` itself: its help is the list of commands by what they are for."""
+
+    def format_help(self) -> str:
+        """Return one screen."""
+        lines, last = [_HEAD], ""
+        width = max(len(name) for name in COMMANDS) + 2
+        for name, command in COMMANDS.items():
+            if command.group:
+                group = "" if command.group == last else command.group
+                lines.append(f"{group:<12}{name:<{width}}{command.summary}")
+                last = command.group
+        return "\n".join([*lines, "", _TAIL])
 
 
 # Commands that read, print and end: they hold no process, lock or file that an exit must close.
@@ -52,29 +95,27 @@ def _parsers(
     chosen: Container[str],
 ) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """Return the parser, and that of each command by its name."""
-    parser = argparse.ArgumentParser(
-        prog="audit",
-        description="Judge claims 'training recipe B beats baseline A' from the files the runs "
-        "left behind.",
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = _Parser(prog="audit")
     parser.add_argument(
         "--version",
         action=VersionAction,
         nargs=0,
         help="print audit's version and those it computes with, and exit",
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, (module, summary) in COMMANDS.items():
-        command = commands.add_parser(
-            name,
-            help=summary,
-            description=summary[0].upper() + summary[1:] + ".",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser
+    )
+    for name, entry in COMMANDS.items():
+        about = entry.summary[0].upper() + entry.summary[1:] + "."
+        layout = argparse.RawDescriptionHelpFormatter
+        if entry.group:
+            command = commands.add_parser(
+                name, help=entry.summary, description=about, formatter_class=layout
+            )
+        else:  # without help it is in no list
+            command = commands.add_parser(name, description=about, formatter_class=layout)
         if name in chosen:
-            import_module(module).configure(command)
+            import_module(entry.module).configure(command)
     return parser, dict(commands.choices)
 
 
@@ -86,35 +127,71 @@ def main(arguments: Sequence[str] | None = None) -> int:
     SystemExit
         By argparse, with status 2 on wrong usage and 0 after ``--help``.
     """
-    return _perform(_options(sys.argv[1:] if arguments is None else arguments))
+    try:
+        options = _options(sys.argv[1:] if arguments is None else arguments)
+    except UsageError as error:
+        return _told(error)
+    return _perform(options)
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    place = next((i for i, word in enumerate(arguments) if word in COMMANDS), None)
+    """Return what a command line means; options may stand before or after paths."""
+    words = list(arguments)
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    place = next((i for i, word in enumerate(words) if word in COMMANDS), None)
     if place is None:
-        return build_parser(()).parse_args(arguments)
-    parser, commands = _parsers((arguments[place],))
-    words = paths_last(commands[arguments[place]], arguments[place + 1 :])
-    return parser.parse_args([*arguments[: place + 1], *words])
+        first = next((word for word in words if not word.startswith("-")), None)
+        if first is not None:
+            hint = _meant(first, COMMANDS)
+            raise UsageError(f"no command {first!r}{hint}; audit --help lists them")
+        if not words:
+            raise UsageError("which command? audit --help lists them")
+        return build_parser(()).parse_args(words)
+    name = words[place]
+    parser, commands = _parsers((name,))
+    rest = paths_last(commands[name], words[place + 1 :])
+    options, unknown = parser.parse_known_args([*words[: place + 1], *rest])
+    if unknown:
+        known = commands[name]._option_string_actions
+        given = unknown[0].partition("=")[0]
+        what = "option" if given.startswith("-") else "further argument"
+        raise UsageError(f"audit {name} has no {what} {given!r}{_meant(given, known)}")
+    return options
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _perform(options: argparse.Namespace) -> int:
     try:
         return int(import_module(COMMANDS[options.command][0]).main(options))
     except AuditError as error:
-        for line in error.lines:
-            print(inert(f"audit: {visible(line)}"), file=sys.stderr)
-        return error.exit_status
+        return _told(error)
     except MemoryError:
         print("audit: not enough memory for this input", file=sys.stderr)
         return 2
+
+
+def _told(error: AuditError) -> int:
+    """Print an error, a line for each fault, and return the status it ends with."""
+    for line in error.lines:
+        print(inert(f"audit: {visible(line)}"), file=sys.stderr)
+    return error.exit_status
 
 
 def run() -> NoReturn:
     """Run as the console script: safe streams, no traceback unless ``AUDIT_DEBUG`` is set."""
     _settle_streams()
     try:
-        options = _options(sys.argv[1:])
+        try:
+            options = _options(sys.argv[1:])
+        except UsageError as error:
+            sys.exit(_told(error))
         if options.command in _READ_AND_END:
             # What is read lives to the end of the process; walking it for cycles again and again
             # took a third of the time on a 50 MB file, which holds half a million containers.

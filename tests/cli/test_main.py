@@ -12,15 +12,17 @@ from types import ModuleType
 import pytest
 
 from audit.cli import main as dispatcher
-from audit.cli.main import COMMANDS, main, run
+from audit.cli.main import COMMANDS, Command, main, run
 from audit.errors import UsageError
 
 
 def ended(arguments: list[str]) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    assert isinstance(end.value.code, int)
-    return end.value.code
+    try:
+        status: object = main(arguments)
+    except SystemExit as end:  # argparse's own way out
+        status = end.code
+    assert isinstance(status, int)
+    return status
 
 
 def install(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
@@ -33,7 +35,7 @@ def install(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     module.configure = lambda parser: None  # type: ignore[attr-defined]
     module.main = fail  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "made_command", module)
-    monkeypatch.setitem(dispatcher.COMMANDS, "rules", ("made_command", "made"))
+    monkeypatch.setitem(dispatcher.COMMANDS, "rules", Command("made_command", "made"))
     monkeypatch.setattr(sys, "argv", ["audit", "rules"])
 
 
@@ -65,10 +67,31 @@ def test_help_lists_every_command_and_every_exit_status(
 ) -> None:
     ended(["--help"])
     out = capsys.readouterr().out
-    for name, (_, summary) in COMMANDS.items():
-        assert f"  {name}" in out
-        assert summary in " ".join(out.split())
-    assert [line.split()[0] for line in out.splitlines()[-4:]] == ["0", "1", "2", "3"]
+    for name, command in COMMANDS.items():
+        assert (f" {name} " in out and command.summary in out) is bool(command.group)
+    assert "exit:     0 all right   1 refused or wrong   2 could not run   3 bug in audit" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["verfy", "a.json"], "no command 'verfy'; did you mean verify?"),
+        (["gate", "a.json", "--fromat", "json"], "did you mean --format?"),
+        (["explain", "one", "two"], "audit explain has no further argument 'two'"),
+    ],
+)
+def test_a_misspelt_command_or_option_is_met_with_the_nearest(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_help_is_asked_for_in_either_way(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["help", "gate"]) == 0
+    one = capsys.readouterr().out
+    assert ended(["gate", "--help"]) == 0
+    assert capsys.readouterr().out == one
 
 
 def test_every_command_has_help_that_names_its_options(capsys: pytest.CaptureFixture[str]) -> None:

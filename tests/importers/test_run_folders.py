@@ -204,9 +204,13 @@ def test_the_benchmark_s_name_comes_from_the_log_beside_the_dumps(tmp_path: Path
 
 def test_unparsed_answers_are_counted(tmp_path: Path) -> None:
     made.verl(tmp_path)
-    expected = sum((task + draw) % 5 == 0 for task in range(made.TASKS) for draw in range(4))
-    for _, run in runs_of(document_of(tmp_path)):
-        assert sum(run["evaluation"]["unparsed"]) == expected
+    for arm, run in runs_of(document_of(tmp_path)):
+        drawn = made.draws(arm, run["seed"], 4)
+        assert sum(run["evaluation"]["unparsed"]) == sum(
+            made.is_unparsed(task, draw, value)
+            for task, values in enumerate(drawn)
+            for draw, value in enumerate(values)
+        )
 
 
 def test_failed_episodes_are_errors_and_stay_in_the_denominator(tmp_path: Path) -> None:
@@ -508,7 +512,8 @@ def test_missing_answers_count_as_wrong_only_where_the_user_says_so(tmp_path: Pa
         sorted(sum(run["evaluation"]["samples"]) for _, run in runs_of(document))
         for document in (as_given, filled)
     ]
-    assert answers == [[17, 18, 18, 18, 18, 18], [18] * 6]
+    whole = 3 * made.TASKS
+    assert answers == [[whole - 1, *[whole] * 5], [whole] * 6]
 
 
 def test_an_example_drawn_again_after_an_error_has_its_error_replaced(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from audit.importers.place_names import telling, without_dates
 _PLACES = re.compile(
     r"(?:^|[._/-])(?:seed|seeds|path|paths|dir|dirs|directory|folder|file|files|name|names|host"
     r"|hostname|port|id|ids|date|time|timestamp|started|created|device|devices|gpu|gpus|cuda|nnodes"
-    r"|nproc|world_size|rank|local_rank|logger|loggers|logging|report_to|wandb|mlflow|tensorboard"
+    r"|nproc|world_size|local_rank|global_rank|node_rank|logger|loggers|logging|report_to|wandb|mlflow|tensorboard"
     r"|swanlab|project|output|outputs|resume|resume_from|user|username|tags|notes|runtime|version"
     r"|url|uri|address|pid|cwd|argv|command|commit|add_version)(?:$|[._/-])",
     re.I,

@@ -48,6 +48,9 @@ def compose(
     }
     if any(launched.values()):
         document["launched_seeds"] = {arm: seeds for arm, seeds in launched.items() if seeds}
+    if said.seed_is is not None:
+        word = "trainings" if said.seed_is == "training" else "evaluations"
+        document["runs_are"] = dict.fromkeys(study.runs, word)
     fields = [key for key, values in study.differ.items() if len(values) > 1]
     if fields:
         document["change"] = {"fields": fields}
@@ -66,11 +69,11 @@ def compose(
         arm: [run for run in runs if run.judged or run.status != "finished"]
         for arm, runs in study.runs.items()
     }
-    document["seed_results"] = [_block(run, logs) for run in judged[study.method]]
+    document["seed_results"] = [_block(run, said, logs) for run in judged[study.method]]
     controls = {
         arm: {
             "role": "control" if arm in study.controls else "other",
-            "seed_results": [_block(run, logs) for run in runs],
+            "seed_results": [_block(run, said, logs) for run in runs],
         }
         for arm, runs in judged.items()
         if arm != study.method
@@ -137,13 +140,13 @@ def _metrics(
     return found
 
 
-def _block(run: Settled, logs: Notes) -> dict[str, Any]:
+def _block(run: Settled, said: Said, logs: Notes) -> dict[str, Any]:
     block: dict[str, Any] = {"seed": run.seed}
     # Without an id of its own, a run is named by the folder that its trainer wrote.
     name = run.run.run_id or (run.run.root if run.run.by_trainer else None)
     if name:
         block["run_id"] = name
-    block["identified_by"] = _identified(run)
+    block["identified_by"] = _identified(run, said)
     if run.status != "finished":
         block["status"] = run.status
         if run.failure:
@@ -194,7 +197,7 @@ def _other(block: Mapping[str, Any], first: Mapping[str, Any]) -> bool:
     return block.get("benchmark") != first.get("benchmark")
 
 
-def _identified(run: Settled) -> str:
+def _identified(run: Settled, said: Said) -> str:
     """Return what says that the run is a training of its own.
 
     Settings that the trainer wrote name the seed; a path with a seed counts as the user's word
@@ -202,11 +205,12 @@ def _identified(run: Settled) -> str:
     """
     if run.seed_source == "record":
         return "trainer-record"
+    word = "none"
     if run.seed_source == "config":
-        return str(run.run.first("identified") or "trainer-config")
-    if run.seed_source == "user":
-        return "user"
-    return "user" if run.seed_source == "path" and run.run.by_trainer else "none"
+        word = str(run.run.first("identified") or "trainer-config")
+    elif run.seed_source == "user" or (run.seed_source == "path" and run.run.by_trainer):
+        word = "user"
+    return "user" if word == "none" and said.seed_is == "training" else word
 
 
 def _scores(judged: Sequence[Evaluated]) -> dict[str, Any]:
