@@ -3,7 +3,8 @@
     python benchmarks/calibration.py --state build/calibration.jsonl --out benchmarks/calibration.md
 
 One process, about twenty minutes of CPU. Every cell gets a third of its studies, then another; what
-is in the state file is not run again, so an interrupted run goes on where it was. Exit status 1 where a cell is out of bounds.
+is in the state file is not run again, so an interrupted run goes on where it was. Exit status 1
+where a cell is out of bounds.
 """
 
 from __future__ import annotations

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from audit.analysis import analyse
+from audit.policy import Policy
 from audit.results import Results, from_document
 
 Document = dict[str, Any]
@@ -57,13 +58,16 @@ def read(document: Document) -> Results:
     return results
 
 
-def judge(document: Document, **options: Any) -> Judged:
-    """Judge a document; ``options`` are those of ``analyse``."""
-    return _judged(read(document), **options)
+def judge(document: Document, policy: Mapping[str, Any] | None = None, **options: Any) -> Judged:
+    """Judge a document under the default policy, with some of its terms changed.
+
+    ``options`` are further ones of ``analyse``.
+    """
+    return _judged(read(document), policy or {}, **options)
 
 
-def _judged(results: Results, **options: Any) -> Judged:
-    analysis = analyse(results, **options)
+def _judged(results: Results, policy: Mapping[str, Any], **options: Any) -> Judged:
+    analysis = analyse(results, policy=Policy(**policy), **options)
     claim = analysis.claims[0]
     slug = "supported" if claim.stands else claim.slug  # an older version says it otherwise
     return Judged(claim.verdict.word, slug, claim.stands)
@@ -75,11 +79,11 @@ class Elsewhere:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def judge(self, document: Document) -> Judged:
+    def judge(self, document: Document, policy: Mapping[str, Any] | None = None) -> Judged:
         """Judge a document there."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(document) + "\n")
+        self._process.stdin.write(json.dumps([document, policy or {}]) + "\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:
@@ -100,7 +104,8 @@ def elsewhere(python: Path) -> Iterator[Elsewhere]:
 
 def main() -> int:
     for line in sys.stdin:
-        print(json.dumps(asdict(_judged(from_document(json.loads(line))))), flush=True)
+        document, policy = json.loads(line)
+        print(json.dumps(asdict(_judged(from_document(document), policy))), flush=True)
     return 0
 
 
