@@ -163,6 +163,8 @@ def _table(section: Section, counts: list[tuple[Cell, Count]]) -> Iterator[str]:
 
 
 def _shown(count: Count, event: str) -> str:
+    if event not in count.events:  # what is counted differs by claim
+        return ""
     rate = count.rate(event)
     if _is_mean(event):
         return f"{rate:.1f}"
