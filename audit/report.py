@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # More findings of one rule than a person reads; the rest are counted in a last one.
 MOST_PER_RULE = 100
 
-# The id of the finding that stands for a check that raised.
+# The id of the finding that reports a check that raised.
 BUG = "BUG001"
 
 
@@ -99,11 +99,6 @@ class Report:
         return tuple(
             replace(f, line=places[f.pointer][0], column=places[f.pointer][1]) for f in self.found
         )
-
-    @property
-    def held(self) -> int:
-        """The same as ``passed``."""
-        return self.passed
 
     def rule(self, identifier: str) -> RuleResult:
         """Return what one rule said; one that did not run was not checked."""

@@ -22,6 +22,8 @@ except ImportError:  # Windows: no lock is seen
 
 ENDING = ".run.jsonl"
 VERSION = 1
+# In one evaluation; they are counted one by one when it is read.
+MOST_ANSWERS = 10_000_000
 _NO_END = "no end in its record: its process was killed, or goes on where its lock is not seen"
 
 

@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli*",),
     ("fleet*",),
     ("pages*",),
-    ("report",),
+    ("coverage", "report"),
     ("rules*",),
     ("training*",),
     ("recording*",),

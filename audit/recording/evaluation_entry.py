@@ -7,6 +7,7 @@ from typing import Any
 
 from audit.errors import RecordingError
 from audit.recording.plain_values import counts, labels, numbers, settings, text, whole
+from audit.run_record import MOST_ANSWERS
 from audit.schema import schema_faults
 
 
@@ -90,6 +91,8 @@ def _refuse_more_than_drawn(entry: Mapping[str, Any]) -> None:
     drawn = entry.get("samples")
     if drawn is None:
         return
+    if sum(drawn) > MOST_ANSWERS:
+        raise RecordingError(f"samples: {sum(drawn):,} answers, of at most {MOST_ANSWERS:,}")
     ids, right = entry["task_ids"], entry["correct"]
     for what in ("correct", "errored", "truncated", "unparsed"):
         for task, count, total in zip(ids, entry.get(what, ()), drawn, strict=False):

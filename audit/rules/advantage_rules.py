@@ -26,8 +26,8 @@ def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
     Where telemetry.advantage.scale is none it is reward - mean.
 
     Why
-        Advantages weigh every token of the update. Rewards that do not give them are not the
-        rewards the run trained on.
+        Advantages weight every token of the update. Rewards that do not give these advantages are
+        not the rewards the run trained on.
     Fix
         Write both lists from one batch in one order; state telemetry.advantage (TRL has ddof 1,
         epsilon 1e-4), without which ddof 0 and 1e-6 are taken.
@@ -140,12 +140,12 @@ def trained_without_variance(log: RunLog) -> Iterator[CheckResult]:
 
 @rule("ADV003", "correct-counts", Severity.ERROR, each=RunLog)
 def correct_counts(log: RunLog) -> Iterator[CheckResult]:
-    """A group's count of right responses is not its number of rewards 1.
+    """A group's count of right responses is not the number of its rewards equal to 1.
 
     Why
-        Clips that follow the count act on it, and curves of accuracy are drawn from it.
+        Clips that depend on the count use it, and accuracy curves are drawn from it.
     Fix
-        Count the right responses group after group, in the order of rewards.
+        Count the right responses per group, in the order of rewards.
     Bad
         "rewards": [0, 1, 0, 1], "correct_counts": [3]
     Good
@@ -175,7 +175,7 @@ def correct_counts(log: RunLog) -> Iterator[CheckResult]:
 
 @rule("ADV004", "odd-reward", Severity.WARNING, each=Case)
 def odd_reward(case: Case) -> Iterator[CheckResult]:
-    """One reward of the file, and only one, is neither 0 nor 1.
+    """Exactly one reward of the file is neither 0 nor 1.
 
     Where all of at least 20 rewards but one are 0 or 1, that one is a rare kind of reward or a
     slip. Advantages do not tell: they stay the same when the one reward that differs is scaled.

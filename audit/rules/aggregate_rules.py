@@ -110,7 +110,7 @@ def aggregate_mean(case: Case) -> Iterator[CheckResult]:
     """A recorded mean is not the mean of the runs.
 
     Why
-        The mean is what gets quoted; one that its runs do not give was computed from other runs,
+        The mean is what gets quoted. A mean that the runs do not give was computed from other runs,
         edited, or left over from an earlier version.
     Fix
         Compute the aggregates from seed_results when the file is written.
@@ -208,9 +208,9 @@ def aggregate_count(case: Case) -> Iterator[CheckResult]:
     """A recorded n is not the number of runs that have the figure.
 
     Why
-        A run that is counted but not there, or there but not counted, is a run that was dropped.
+        A run that is counted but absent, or present but not counted, was dropped somewhere.
     Fix
-        List every run, the failed ones with their status, and count what the mean is made of.
+        List every run, failed ones with their status, and count the runs that the mean is made of.
     Bad
         two runs and "n": 3
     Good

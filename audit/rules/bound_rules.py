@@ -34,7 +34,7 @@ def bounds_around_one(arm: ArmLog) -> Iterator[CheckResult]:
     """A mean lower bound lies above 1, or a mean upper bound below.
 
     Why
-        A trust region holds the policy it was built around, whose ratio is 1.
+        A trust region contains the policy it was built around, whose ratio is 1.
     Fix
         Write the bounds themselves, not their distances from 1.
     Bad
@@ -48,7 +48,7 @@ def bounds_around_one(arm: ArmLog) -> Iterator[CheckResult]:
         limits = (-math.inf, 1 + _MEAN_NOISE) if sign > 0 else (1 - _MEAN_NOISE, math.inf)
         for index, value in _beyond(arm, name, (0, len(arm.audits)), limits):
             held -= 1
-            message = "the bounds do not hold the ratio 1"
+            message = "the bounds do not include the ratio 1"
             yield Failed(arm.pointer(index, name), message, expected, repr(value))
         held += arm.known(name)
     yield Passed(held) if held else Unchecked("no bounds in the log", arm.arm.pointer)
@@ -85,7 +85,7 @@ def bounds_constant(arm: ArmLog) -> Iterator[CheckResult]:
         They follow from the policy that sampled, which does not change within a step.
     Fix
         Compute the bounds from the old log-probabilities; name responses by sequence where an
-        update holds only part of them.
+        update has only part of them.
     Bad
         "upper_mean": 1.12 in inner update 1 and 1.14 in inner update 2
     Good
@@ -145,7 +145,8 @@ def _matched(
     missing=NO_AUDITS,
 )
 def region_named(arm: ArmLog) -> Iterator[CheckResult]:
-    """A response was audited in another region than its arm, or than the protocol names.
+    """A response was audited in another trust region than the rest of its arm, or than the protocol
+    names.
 
     Why
         An arm is one recipe. Bounds of two kinds mean that two recipes were run under one name.

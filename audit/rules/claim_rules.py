@@ -49,7 +49,7 @@ def interval_reaches_zero(case: Case) -> Iterator[CheckResult]:
     """A gain or a loss is claimed and the confidence interval includes zero.
 
     Why
-        No difference at all is among the values the data allow.
+        The data allow that there is no difference at all.
     Fix
         Withdraw the claim, or train the number of seeds that the report names.
     Bad
@@ -65,7 +65,7 @@ def below_noise_floor(case: Case) -> Iterator[CheckResult]:
     """The claimed difference is within evaluation noise.
 
     Why
-        Evaluating one and the same model twice already gives differences of this size.
+        Evaluating the same model twice already gives differences of this size.
     Fix
         Evaluate on more tasks or draw more answers, or train more seeds.
     Bad
@@ -84,10 +84,10 @@ def below_noise_floor(case: Case) -> Iterator[CheckResult]:
 
 @rule("CLAIM003", "claim-not-carried", Severity.ERROR, each=Case, missing=_NOTHING)
 def claim_not_carried(case: Case) -> Iterator[CheckResult]:
-    """A claim is made and the data do not support it, for another reason than those above.
+    """The data do not support a claim, for another reason than those above.
 
     Why
-        A claim is supported only by a verdict that says the same, about the same target, after
+        A claim is supported only if the verdict says the same, for the same target, after
         correction for all claims made; too little data is never a pass.
     Fix
         The message says what would settle it.
@@ -107,10 +107,10 @@ def claim_not_carried(case: Case) -> Iterator[CheckResult]:
     missing="there is no comparison without a claim",
 )
 def no_verdict(case: Case) -> Iterator[CheckResult]:
-    """A comparison that nobody claims anything about gets no verdict.
+    """A comparison that nobody makes a claim about gets no verdict.
 
     Why
-        The figures are shown; the data do not allow a word on them.
+        The figures are shown, but the data do not allow a verdict.
     Fix
         Nothing is wrong as long as nothing is claimed. The message says what is missing.
     Bad

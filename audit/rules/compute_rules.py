@@ -22,8 +22,8 @@ def unmatched_compute(arms: Versus) -> CheckResult | None:
     """The arms generated different numbers of training tokens.
 
     Why
-        More samples are more chances to learn; a gain at unequal cost is not yet a better recipe.
-        Reported when one arm spent over a tenth more per run.
+        More samples are more chances to learn; a gain at higher cost is not yet a better recipe.
+        Reported when one arm used over a tenth more tokens per run.
     Fix
         Stop both arms at the same number of tokens, or report score against tokens.
     Bad
@@ -53,7 +53,7 @@ def unmatched_compute(arms: Versus) -> CheckResult | None:
     missing="no arm has the flag and recorded training tokens",
 )
 def matched_compute_flag(case: Case) -> Iterator[CheckResult]:
-    """matched_actual_compute and the tokens of the arms contradict.
+    """matched_actual_compute contradicts the tokens of the arms.
 
     Why
         The flag is what a reader looks at before comparing costs.
@@ -89,7 +89,7 @@ def matched_compute_flag(case: Case) -> Iterator[CheckResult]:
     missing="no arm has the flag and recorded budgets",
 )
 def matched_budget_flag(case: Case) -> Iterator[CheckResult]:
-    """matched_upper_bound_budget and the protocols of the arms contradict.
+    """matched_upper_bound_budget contradicts the protocols of the arms.
 
     Why
         Steps, prompts per step, group size, token limit and updates per batch bound what an arm
@@ -133,10 +133,10 @@ def _budgets(arm: Arm) -> set[tuple[int | None, ...]]:
     missing="no run records its tokens in two places",
 )
 def cost_tokens(run: Run) -> Iterator[CheckResult]:
-    """The tokens in a run's cost contradict what its sampling says.
+    """The tokens in a run's cost contradict those in its sampling block.
 
     Why
-        Two counts of one thing; the price and the comparison of costs rest on them.
+        Both count the same thing, and prices and comparisons of cost rest on it.
     Fix
         Count tokens once and write the count to both places; training cannot use more tokens than
         were generated for each update.

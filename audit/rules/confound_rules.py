@@ -33,13 +33,14 @@ def _mean_score(runs: Iterable[Run]) -> float | None:
 
 @rule("CONF001", "length-shift", Severity.WARNING, each=Versus)
 def length_shift(arms: Versus) -> CheckResult | None:
-    """The better arm writes responses of another length.
+    """The better arm writes responses of a different length.
 
     Why
-        Longer responses alone can raise a score (more room to reason), shorter ones too (fewer cut
-        off); the gain is then not the recipe's. Reported from a fifth of the control's length on.
+        Longer responses alone can raise a score (more room to reason), and so can shorter ones
+        (fewer cut off); the gain is then not due to the recipe. Reported from a difference of one
+        fifth of the control's length.
     Fix
-        Compare at equal token budgets, or report the score against the length.
+        Compare at equal token budgets, or report scores against lengths.
     Bad
         0.75 at 540 tokens per response against 0.70 at 410
     Good
@@ -59,12 +60,12 @@ def length_shift(arms: Versus) -> CheckResult | None:
 
 @rule("CONF002", "truncation-gap", Severity.WARNING, each=Versus)
 def truncation_gap(arms: Versus) -> CheckResult | None:
-    """The better arm has fewer or more responses cut off.
+    """The better arm has more or fewer responses cut off.
 
     Why
-        A response that is cut off has no answer and counts as wrong; fewer of them is a gain
-        without better reasoning. Reported from ten points apart on; as information where the gap
-        is smaller than that but as large as the gain.
+        A response that is cut off has no answer and counts as wrong, so fewer of them is a gain
+        without better reasoning. Reported from ten points apart; as information where the gap is
+        smaller but as large as the gain.
     Fix
         Raise the token limit of the evaluation until few responses reach it.
     Bad
@@ -90,13 +91,13 @@ def truncation_gap(arms: Versus) -> CheckResult | None:
 
 @rule("CONF003", "errored-items", Severity.WARNING, each=Evaluation, needs=("errored",))
 def errored_items(evaluation: Evaluation) -> Failed | None:
-    """Samples of an evaluation ended in an error.
+    """Some samples of an evaluation ended in an error.
 
     Why
-        They count as wrong, whatever the model would have answered; an arm with more of them looks
-        worse, one whose errors were dropped looks better.
+        They count as wrong, whatever the model would have answered. An arm with more errors looks
+        worse, and one whose errors were dropped looks better.
     Fix
-        Run the samples again; if they stay, look at the score both ways.
+        Run these samples again; if the errors remain, report the score with and without them.
     Bad
         "errored": [0, 4, 0]
     Good

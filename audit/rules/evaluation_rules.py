@@ -24,14 +24,14 @@ from audit.rules.rule import rule
     missing="no accuracy is recorded as a total",
 )
 def impossible_accuracy(case: Case) -> Iterator[CheckResult]:
-    """An accuracy is no whole number of right answers (GRIM test, Brown and Heathers 2017).
+    """An accuracy is not a whole number of right answers (GRIM test, Brown and Heathers 2017).
 
     Why
-        With n answers an accuracy is k/n. Any other figure was not counted on these examples: it
-        is an average over several sets, a typing error, or an edit.
+        With n answers an accuracy is k/n. Any other figure was not counted on these examples: it is
+        an average over several sets, a typing error, or an edit.
     Fix
         Record the accuracy unrounded, and in examples the answers it is the share of: tasks times
-        samples a task.
+        samples per task.
     Bad
         "accuracy": 0.71, "examples": 8
     Good
@@ -127,7 +127,7 @@ def evaluation_set(case: Case) -> Iterator[CheckResult]:
     """Runs were evaluated on different sets.
 
     Why
-        A difference between arms then is also a difference between sets of tasks.
+        A difference between arms may then be a difference between task sets.
     Fix
         Evaluate the base and every run of every arm on the same tasks and the same split.
     Bad
@@ -161,7 +161,7 @@ def benchmark_sets(case: Case) -> Iterator[CheckResult]:
     """A benchmark was evaluated in some runs and not in others.
 
     Why
-        A benchmark that is shown only where it went well is selection.
+        Reporting a benchmark only where it went well is selection.
     Fix
         Evaluate every run of every arm on the same benchmarks.
     Bad
@@ -184,9 +184,9 @@ def checkpoint_choice(case: Case) -> Iterator[CheckResult]:
     """Runs were evaluated at different steps, or their checkpoints chosen on different splits.
 
     Why
-        Choosing a checkpoint for one arm and taking the last of the other favours the first.
+        Choosing the best checkpoint of one arm and taking the last of the other favours the first.
     Fix
-        Fix the step beforehand, or choose in all arms by one rule on one split.
+        Fix the step beforehand, or choose by the same rule on the same split in all arms.
     Bad
         "checkpoint_step": 40 in one arm, 60 in the other
     Good
@@ -252,10 +252,10 @@ def _answers(run: Run) -> Iterator[tuple[Evaluation, AnswerCounts]]:
 
 @rule("EVAL008", "nothing-answered", Severity.WARNING, each=Run, missing=_NO_ANSWERS)
 def nothing_answered(run: Run) -> Iterator[CheckResult]:
-    """No answer of an evaluation came out: every one ended in an error or has no token.
+    """An evaluation produced no answer: every one ended in an error or has no token.
 
     Why
-        The evaluation did not run; its score of 0 says nothing about the model.
+        The evaluation did not run, so its score of 0 says nothing about the model.
     Fix
         Look at the log of the evaluation, and run it again.
     Bad
@@ -279,13 +279,13 @@ def _lost(counts: AnswerCounts) -> str:
 
 @rule("EVAL009", "all-answers-wrong", Severity.WARNING, each=Run, missing=_NO_ANSWERS)
 def all_answers_wrong(run: Run) -> Iterator[CheckResult]:
-    """No answer of a run is right, or none could be read.
+    """No answer of a run is right, or none could be parsed.
 
     Why
-        The run collapsed, or the answers and the scorer do not fit each other: a broken template,
-        another answer format, a scorer that reads the wrong part.
+        The run collapsed, or answers and scorer do not match: a broken template, another answer
+        format, or a scorer that reads the wrong part.
     Fix
-        Read ten answers of the run. A collapsed run stays in the study as it is.
+        Read ten answers of the run. A collapsed run stays in the study.
     Bad
         "correct": [0, 0, 0] for all tasks
     Good
@@ -313,8 +313,8 @@ def empty_answers(run: Run) -> Iterator[CheckResult]:
     """More than a tenth of a run's answers have no token.
 
     Why
-        An empty answer counts as wrong and was not given by the model: the engine stopped, or the
-        prompt was cut.
+        An empty answer counts as wrong although the model did not give it: the engine stopped, or
+        the prompt was truncated.
     Fix
         Count such answers as errored, and run them again.
     Bad
@@ -344,7 +344,7 @@ def all_answers_cut_off(run: Run) -> Iterator[CheckResult]:
     """Every answer of an evaluation was cut off.
 
     Why
-        An answer that reaches the token limit has no end; the score is that of the limit.
+        An answer that reaches the token limit is incomplete; the score measures the limit.
     Fix
         Raise condition.max_tokens until few answers reach it.
     Bad

@@ -19,7 +19,7 @@ def completed_seeds(case: Case) -> Iterator[CheckResult]:
     """The number of completed seeds is not the number of finished runs.
 
     Why
-        A run that is counted and not shown was left out, and nobody can tell why.
+        A run that is counted but not shown was left out, and nobody can tell why.
     Fix
         List every run, those that failed with their status.
     Bad
@@ -44,7 +44,7 @@ def rollout_groups(case: Case) -> Iterator[CheckResult]:
     """The groups trained on by each run are not those of its log.
 
     Why
-        Two counts of one thing disagree: one of them describes another run.
+        Two counts of the same thing disagree; one of them describes another run.
     Fix
         Count the groups in each run's training log.
     Bad
@@ -94,7 +94,7 @@ def rejected_groups(case: Case) -> Iterator[CheckResult]:
     """The rejected groups of each run are not those of its sampling block.
 
     Why
-        Rejected groups are compute that equal optimizer steps hide.
+        Rejected groups are compute that equal numbers of optimizer steps hide.
     Fix
         Write both counts from one counter.
     Bad
@@ -118,7 +118,7 @@ def generated_tokens(case: Case) -> Iterator[CheckResult]:
     """The training tokens of each run are not those of its sampling block.
 
     Why
-        Tokens are the compute that a comparison of arms rests on.
+        A comparison of compute rests on these tokens.
     Fix
         Write both counts from one counter.
     Bad
@@ -174,10 +174,11 @@ def stated_leakage(case: Case) -> Iterator[CheckResult]:
     missing="no run has parameters_changed and gradient norms or hashes",
 )
 def parameters_changed(run: Run) -> Iterator[CheckResult]:
-    """A run says that its parameters changed, or did not, against its gradients or hashes.
+    """A run says that its parameters changed, or did not, and its gradients or hashes contradict
+    it.
 
     Why
-        Parameters without a gradient do not move, and those that moved had one.
+        Parameters without a gradient do not move, and those that moved had a gradient.
     Fix
         Compare the parameters before and after training.
     Bad
@@ -226,7 +227,7 @@ def _absent(case: Case, name: str) -> Iterator[CheckResult]:
 
 
 def _per_run(case: Case, name: str, count: Callable[[Run], int | None]) -> Iterator[CheckResult]:
-    """Compare a list with one entry a run against what each run gives."""
+    """Compare a list with one entry per run against what each run gives."""
     for arm, checks in _checks(case):
         if name not in checks:
             continue
@@ -234,7 +235,7 @@ def _per_run(case: Case, name: str, count: Callable[[Run], int | None]) -> Itera
         pointer = join(arm.pointer, "execution_checks", name)
         runs = arm.finished if len(stated) == len(arm.finished) else arm.runs
         if len(stated) != len(runs):
-            yield Failed(pointer, "not one entry a run", str(len(runs)), str(len(stated)))
+            yield Failed(pointer, "not one entry per run", str(len(runs)), str(len(stated)))
         for index, (value, run) in enumerate(zip(stated, runs, strict=False)):
             expected = count(run)
             if expected is None:

@@ -47,11 +47,11 @@ _AUDIT_FLOATS = (
     missing=NO_AUDITS,
 )
 def single_precision(arm: ArmLog) -> Iterator[CheckResult]:
-    """A value is no float32 in a column that otherwise is.
+    """A value is not a float32 in a column that otherwise is.
 
     Why
-        Trainers compute in single precision, and such numbers have 29 zero bits at their end as
-        doubles. One that has not was rounded, scaled or typed after the fact.
+        Trainers compute in single precision, and such numbers end in 29 zero bits when read as
+        doubles. A value that does not was rounded, scaled or typed afterwards.
     Fix
         Write every value as the trainer gave it.
     Bad

@@ -23,10 +23,10 @@ _SEEDS_SHOWN = 20
     "method-name",
     Severity.ERROR,
     each=Case,
-    missing="no arm's name stands in more than one place",
+    missing="no arm's name is recorded in two places",
 )
 def method_name(case: Case) -> Iterator[CheckResult]:
-    """An arm is called by different names.
+    """An arm has different names in different places.
 
     Why
         A run that names another arm may have been made by it: then the arms are swapped or mixed.
@@ -62,7 +62,7 @@ def _keys(document: Mapping[str, Any]) -> list[Stated]:
 
 @rule("IDENT002", "seed-lists", Severity.ERROR, each=Case)
 def seed_lists(case: Case) -> Iterator[CheckResult]:
-    """The lists of seeds and the seeds of the runs do not agree.
+    """The lists of seeds do not agree with the seeds of the runs.
 
     Why
         A listed seed without a run was lost or dropped; a run without a listed seed was added.
@@ -145,10 +145,10 @@ def _listed(seeds: tuple[int, ...]) -> str:
     "copied-blocks",
     Severity.ERROR,
     each=Case,
-    missing="no dataset or checkpoint block stands more than once",
+    missing="no dataset or checkpoint block is recorded twice",
 )
 def copied_blocks(case: Case) -> Iterator[CheckResult]:
-    """The data or the checkpoint of a run is not that of the others.
+    """The data or the checkpoint of a run differ from those of the others.
 
     Why
         Runs that started from another checkpoint or saw other data cannot be compared, and a hash
@@ -181,7 +181,7 @@ def _copies(results: Results, key: str) -> Iterator[tuple[str, Mapping[str, Any]
     missing="no checkpoint names the mirror that was loaded",
 )
 def mirror(case: Case) -> Iterator[CheckResult]:
-    """The copy of the checkpoint that was loaded is not the one that is named.
+    """The copy of the checkpoint that was loaded is not the one named.
 
     Why
         Two revisions of one model are two baselines.
@@ -211,9 +211,9 @@ _LABELS = {
 }
 
 
-@rule("IDENT005", "run-labels", Severity.ERROR, each=Case, missing="the runs carry no labels")
+@rule("IDENT005", "run-labels", Severity.ERROR, each=Case, missing="the runs have no labels")
 def run_labels(case: Case) -> Iterator[CheckResult]:
-    """A run is labelled otherwise than the rest of the file.
+    """A run is labelled differently from the rest of the file.
 
     Why
         diagnostic_only and evaluation_tier say what may be claimed; a run with another label was
@@ -245,7 +245,7 @@ def run_labels(case: Case) -> Iterator[CheckResult]:
     missing="no run has both parameter hashes and the flag",
 )
 def parameters_flag(run: Run) -> Failed | None:
-    """The hashes of the parameters and the flag that says whether they changed contradict.
+    """The parameter hashes contradict the flag that says whether the parameters changed.
 
     Why
         A run whose parameters are those it started from was not trained.

@@ -37,8 +37,7 @@ def mechanism_never_acted(case: Case) -> Iterator[CheckResult]:
     update per batch and no clip is declared: the ratio is then 1 and nothing can be clipped.
 
     Why
-        A run whose mechanism never acts cannot test it: without it the run would have been the
-        same.
+        A mechanism that never acts is not tested: without it the run would have been the same.
     Fix
         More updates per batch, a higher learning rate or a tighter region; or declare the change
         (change.mechanism) where it is not the clip.
@@ -84,8 +83,8 @@ def zero_variance_groups(case: Case) -> Iterator[CheckResult]:
     """Half or more of an arm's groups had equal rewards, and so no advantage.
 
     Why
-        Such groups teach nothing: the study had less power than its batch says. A flat result
-        is then no evidence of no effect.
+        Such groups teach nothing, so the study had less power than its batch size suggests, and a
+        flat result is not evidence of no effect.
     Fix
         Draw tasks the model sometimes solves and sometimes not, or more responses per group.
     Bad
@@ -118,7 +117,7 @@ def zero_variance_groups(case: Case) -> Iterator[CheckResult]:
     missing="telemetry.clip_reachable is not recorded",
 )
 def clip_unreachable(case: Case) -> Iterator[CheckResult]:
-    """The log says that no clip could act, for every update is on-policy.
+    """The log says that no clip could act because every update is on-policy.
 
     Why
         With the ratio at 1 all clips are the same, and so are the arms.
@@ -165,9 +164,10 @@ def clip_activity_counts(log: RunLog) -> Iterator[CheckResult]:
     """A run's counts of what its clip did contradict each other or its training log.
 
     Why
-        Whether the mechanism acted is read from them where the log leaves steps or responses out.
+        Where the log leaves out steps or responses, these counts decide whether the mechanism
+        acted.
     Fix
-        Count over all updates of the training, as they happen.
+        Count over all updates during training.
     Bad
         "clip_activity": {"updates": 4, "updates_after_the_first": 2, "updates_that_clipped": 3}
     Good
@@ -215,13 +215,13 @@ def _of_arm(arm: ArmLog, found: list[tuple[RunLog, Steps]], what: str) -> Iterat
     missing="no training log has gradient norms",
 )
 def no_gradient(arm: ArmLog) -> Iterator[CheckResult]:
-    """The gradient was 0 in every logged step of a run.
+    """The gradient norm is 0 in every logged step of a run.
 
     Why
-        Such a run did not learn: its score is that of the model it began with.
+        The run did not learn: its score is that of the starting model.
     Fix
-        Look at the rewards of a step: all equal, or all answers cut off, give no gradient. Train
-        the run again, or say that it did not train.
+        Look at the rewards of a step: equal rewards, or answers that are all cut off, give no
+        gradient. Train the run again, or report that it did not train.
     Bad
         "grad_norm": 0.0 in all 200 logged steps
     Good
@@ -239,12 +239,12 @@ def no_gradient(arm: ArmLog) -> Iterator[CheckResult]:
     missing="no training log says how far rewards spread",
 )
 def rewards_without_spread(arm: ArmLog) -> Iterator[CheckResult]:
-    """The rewards of no group varied in any logged step of a run.
+    """Rewards did not vary within any group in any logged step of a run.
 
     Logs with every response's reward are counted group by group in MECH002.
 
     Why
-        Equal rewards in a group give no advantage, and no advantage teaches nothing.
+        Equal rewards in a group give no advantage, and without an advantage nothing is learned.
     Fix
         Check that the reward sees the answer, and draw tasks the model sometimes solves.
     Bad
@@ -267,7 +267,7 @@ def training_cut_off(arm: ArmLog) -> Iterator[CheckResult]:
     """All responses were cut off in every logged step of a run.
 
     Why
-        A response that is cut off holds no answer, so the reward of the run was not earned by
+        A response that is cut off has no final answer, so the rewards of this run do not measure
         answers.
     Fix
         Raise the token limit of the training until few responses reach it.

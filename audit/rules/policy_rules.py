@@ -23,7 +23,7 @@ def required_block(case: Case) -> Iterator[CheckResult]:
     Why
         Whoever set the policy cannot judge a study without it.
     Fix
-        Record the block, or take it out of `require` in the policy.
+        Record the block, or remove it from `require` in the policy.
     Bad
         require = ["base_evaluations"] and a file without base_evaluations
     Good

@@ -28,14 +28,14 @@ from audit.rules.wording import contradiction, says_moved
     missing="no verdict is printed beside an interval",
 )
 def verdict_contradicts_interval(case: Case) -> Iterator[CheckResult]:
-    """A printed verdict says one thing and its printed interval another.
+    """A printed verdict contradicts its printed interval.
 
     Why
-        An interval wholly below zero is a loss, not "flat, wrong way"; one that holds zero is
+        An interval wholly below zero is a loss, not "flat, wrong way"; one that includes zero is
         neither a gain nor a loss. The word is what gets quoted.
     Fix
-        Print the word the interval gives. In an earlier round it is a warning, in the comparison
-        the source reports an error.
+        Print the word that the interval gives. In an earlier round this is a warning; in a
+        comparison that the source reports it is an error.
     Bad
         "low": -0.117, "high": -0.013, "verdict": "flat (wrong way)"
     Good
@@ -74,14 +74,14 @@ def _whole(entry: Mapping[str, Any]) -> bool:
     missing="no difference is printed as moved",
 )
 def verdict_not_carried(case: Case) -> Iterator[CheckResult]:
-    """A printed verdict says that something moved, and the runs of this file do not carry it.
+    """A printed verdict says that something moved, but the runs of this file do not support it.
 
     Why
-        A verdict from one pair of runs, or from tasks alone, leaves the training out.
+        A verdict from one pair of runs, or from tasks alone, ignores the variation of training.
     Fix
         Print the verdict over all seeds, or none.
     Bad
-        "verdict": "moved" beside three seeds an arm whose interval holds zero
+        "verdict": "moved" beside three seeds per arm whose interval includes zero
     Good
         "verdict": "flat" beside them
     """
@@ -122,7 +122,8 @@ def _printed_measure(case: Case) -> Measure | None:
 
 @rule("PRINT003", "printed-interval", Severity.ERROR, each=Case)
 def printed_interval(case: Case) -> Iterator[CheckResult]:
-    """A printed difference lies outside its own interval, or is not that of the printed scores.
+    """A printed difference lies outside its own interval, or is not the difference of the printed
+    scores.
 
     Why
         One of the figures was copied from another run or another table.
@@ -281,8 +282,8 @@ def impossible_pass_at_k(case: Case) -> Iterator[CheckResult]:
     """A pass@k is smaller than pass@1, or k is larger than the number of answers drawn.
 
     Why
-        One of k answers is right at least as often as the first. With fewer than k answers a
-        task pass@k cannot be estimated without bias.
+        One of k answers is right at least as often as the first. With fewer than k answers per task
+        pass@k cannot be estimated without bias.
     Fix
         Compute it as 1 - C(n - c, k) / C(n, k) from n answers with c right, n at least k.
     Bad

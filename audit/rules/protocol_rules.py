@@ -27,7 +27,7 @@ def protocol_varies(arm: Arm) -> Iterator[CheckResult]:
     """The runs of one arm were made with different settings.
 
     Why
-        Runs of one arm are taken as repetitions; a run with another setting is another recipe.
+        The runs of an arm count as repetitions; a run with another setting is another recipe.
     Fix
         Give each setting its own arm.
     Bad
@@ -66,7 +66,7 @@ def declared_fields(results: Results) -> list[str] | None:
     missing="the arms' protocols are not recorded",
 )
 def undeclared_change(case: Case) -> Iterator[CheckResult]:
-    """The change under test is not declared; it is read off the protocols.
+    """The change under test is not declared, so it is inferred from the protocols.
 
     Why
         Without a declaration, settings that are null in the control and set in the arm are taken
@@ -108,7 +108,7 @@ def unmatched_protocol(arms: Versus) -> Iterator[CheckResult]:
         A difference in steps, decoding, learning rate, seeds or starting weights can be the whole
         effect.
     Fix
-        Train and evaluate both arms alike but for the change, or declare what else was changed in
+        Train and evaluate both arms alike except for the change, or declare all changes in
         change.fields.
     Bad
         "learning_rate": 1e-05 in the arm, 2e-05 in the control
@@ -226,7 +226,7 @@ def settings_vary(case: Case) -> Iterator[CheckResult]:
     """Runs of one arm differ in software, device, logging or decoding.
 
     Why
-        Such differences add to the spread between seeds or hide in it.
+        Such differences add to the spread between seeds, or are mistaken for it.
     Fix
         Make all runs of an arm in one environment and evaluate them alike; the sampling seed of an
         evaluation may differ.
@@ -268,8 +268,8 @@ def change_without_effect(case: Case) -> Iterator[CheckResult]:
     """A field that is declared as changed is the same in both arms.
 
     Why
-        Either the change was not applied or the declaration is out of date; the study does not
-        test what it says.
+        Either the change was not applied or the declaration is out of date; the study does not test
+        what it claims to test.
     Fix
         Compare the protocols; correct change.fields or run the study again.
     Bad

@@ -34,7 +34,7 @@ def dataset_fingerprint(case: Case) -> Iterator[CheckResult]:
     Why
         The block was changed after the fingerprint was made, or belongs to another file.
     Fix
-        sha256 of json.dumps(dataset, sort_keys=True), computed when the file is written.
+        Compute the SHA-256 of json.dumps(dataset, sort_keys=True) when the file is written.
     Bad
         a dataset block edited by hand
     Good
@@ -61,7 +61,7 @@ def commit(case: Case) -> Iterator[CheckResult]:
         A branch moves, a short hash may become ambiguous, and "-dirty" says that the code was
         never committed: nobody can check out what was run.
     Fix
-        git rev-parse HEAD, in a clean checkout.
+        Record the output of git rev-parse HEAD in a clean checkout.
     Bad
         "code_commit": "main"
     Good
@@ -79,7 +79,7 @@ def commit(case: Case) -> Iterator[CheckResult]:
 
 @rule("PROV003", "unpinned", Severity.WARNING, each=Case)
 def unpinned(case: Case) -> Iterator[CheckResult]:
-    """A revision, a version or a hash is missing, so that the study cannot be made again.
+    """A revision, a version or a hash is missing, so the study cannot be reproduced.
 
     Why
         The same recipe on another revision of the model, the data or a library is another study.
@@ -100,13 +100,12 @@ def unpinned(case: Case) -> Iterator[CheckResult]:
 
 @rule("PROV004", "data-hashes", Severity.ERROR, each=Case)
 def data_hashes(case: Case) -> Iterator[CheckResult]:
-    """The data at hand is not the data the file names.
+    """The training data given are not those the file names.
 
     Why
         The figures then come from other rows, or rows moved between training and validation.
     Fix
-        Give the file that training read; if it is that one, correct the hashes where they are
-        made.
+        Give the file that training read; if this is that file, correct the hashes at their source.
     Bad
         "source_sha256" of another version of the data
     Good
@@ -171,7 +170,7 @@ def checkpoint_files(case: Case) -> Iterator[CheckResult]:
     Why
         Another weight file is another baseline.
     Fix
-        Fetch the revision the file names, and hash it again.
+        Fetch the revision that the file names, and hash it again.
     Bad
         model.safetensors of another revision
     Good

@@ -27,7 +27,7 @@ _FRACTIONS = ("clip_fraction", "gated_clip_fraction")
     missing=NO_AUDITS,
 )
 def ratio_one_at_first(arm: ArmLog) -> Iterator[CheckResult]:
-    """On the first update of a batch the ratio is not 1, or something was clipped.
+    """On the first update of a batch a ratio is not 1, or something was clipped.
 
     Why
         The policy that is updated is still the one that sampled, so every ratio is 1. If it is
@@ -64,7 +64,7 @@ def ratio_one_at_first(arm: ArmLog) -> Iterator[CheckResult]:
     missing=NO_AUDITS,
 )
 def clip_fraction_quotient(arm: ArmLog) -> Iterator[CheckResult]:
-    """A clip fraction is not p / q for whole tokens p of a response of q tokens.
+    """A clip fraction is not p / q for a whole number p of the q tokens of a response.
 
     Why
         It counts tokens, and a response has at most max_tokens of them; in float32 the quotient
@@ -107,7 +107,7 @@ def clip_fraction_tokens(arm: ArmLog) -> Iterator[CheckResult]:
     """A clip fraction is not a whole number of the response's recorded tokens.
 
     Why
-        Tokens and fraction describe one response; one of them is another response's.
+        Tokens and fraction describe one response; here one of them belongs to another.
     Fix
         Write tokens, clip_fraction and gated_clip_fraction from the same mask.
     Bad
@@ -149,7 +149,7 @@ def gated_share(arm: ArmLog) -> Iterator[CheckResult]:
     """More tokens were stopped by the clip than lay outside the bounds.
 
     Why
-        The sign of the advantage can only take tokens away from those outside.
+        The sign of the advantage can only remove tokens from those outside the bounds.
     Fix
         Count both from the same mask and bounds.
     Bad

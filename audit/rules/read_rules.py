@@ -22,8 +22,8 @@ def non_finite(case: Case) -> Iterator[CheckResult]:
     """A number is NaN, infinite, or too large for a double.
 
     Why
-        One NaN in a list turns its mean into NaN or is dropped without a word; either way the
-        figure on the page is not the figure of the runs.
+        A NaN turns a mean into NaN, or is silently dropped; either way the figure on the page is
+        not that of the runs.
     Fix
         Write null for a value that was not measured, and say in the run's status what happened.
     Bad
@@ -55,8 +55,8 @@ def large_integer(case: Case) -> Iterator[CheckResult]:
     """An integer lies beyond 2^53, where JSON readers round.
 
     Why
-        JavaScript, pandas and jq read such a number as the nearest double: a seed or a token count
-        changes on its way.
+        JavaScript, pandas and jq read such a number as the nearest double, so a seed or a token
+        count changes on the way.
     Fix
         Use a smaller seed; a long label belongs in run_id.
     Bad

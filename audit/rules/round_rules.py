@@ -21,8 +21,8 @@ def replication_conflict(case: Case) -> Iterator[CheckResult]:
     """Two rounds of one experiment differ by more than their intervals allow.
 
     Why
-        What moved between them is the training, which the printed intervals leave out; none of
-        the rounds can then be read by its interval alone. Under a supported claim it is an error.
+        The training moved between them, and the printed intervals leave the training out; no round
+        can be judged by its interval alone. Under a supported claim this is an error.
     Fix
         Train several seeds per arm in one round and compare their means.
     Bad

@@ -33,7 +33,9 @@ def training_rows(log: RunLog) -> Iterator[CheckResult]:
     """
     rows = [step["training_row"] for step in log.steps if "training_row" in step]
     if not log.in_order or not log.full:
-        reason = "rows count attempts only in a full log of one group a step, flat ones rejected"
+        reason = (
+            "rows count attempts only in a full log of one group per step with flat groups rejected"
+        )
         yield Unchecked(reason, log.run.pointer)
         return
     if not rows or len(rows) < len(log.steps):
@@ -63,9 +65,10 @@ def zero_groups(log: RunLog) -> Iterator[CheckResult]:
     """The count of groups without advantage does not follow from the log.
 
     Why
-        Rejected groups are sampling that was paid for; kept ones are batches that taught nothing.
+        Rejected groups are samples that were paid for; kept ones are batches that taught nothing.
     Fix
-        Count again: attempted - trained where they are rejected, flat groups where kept.
+        Count again: attempted minus trained where groups are rejected, flat groups where they are
+        kept.
     Bad
         "zero_advantage_groups": 2, "tasks_attempted": 4 with three steps of one group
     Good
@@ -86,10 +89,10 @@ def zero_groups(log: RunLog) -> Iterator[CheckResult]:
 
 @rule("SAMPLE003", "zero-groups-of-step", Severity.ERROR, each=RunLog)
 def zero_groups_of_step(log: RunLog) -> Iterator[CheckResult]:
-    """A step's count of groups without advantage is not that of its rewards.
+    """A step's count of groups without advantage contradicts its rewards.
 
     Why
-        The share of flat groups says how much of a batch could teach anything.
+        The share of flat groups tells how much of a batch could teach anything.
     Fix
         Count the groups whose rewards are all equal.
     Bad
@@ -118,11 +121,11 @@ def zero_groups_of_step(log: RunLog) -> Iterator[CheckResult]:
 
 @rule("SAMPLE004", "rejected-called-retained", Severity.WARNING, each=Case)
 def rejected_called_retained(case: Case) -> Iterator[CheckResult]:
-    """A count is called retained, and the groups it counts were rejected.
+    """Groups that were rejected are counted as retained.
 
     Why
-        A reader takes retained groups for part of the training batches. These were sampled, paid
-        for and thrown away.
+        Readers take retained groups for part of the training batches, but these were sampled, paid
+        for and discarded.
     Fix
         Call it zero_advantage_groups, and say in telemetry.zero_groups what became of them.
     Bad
@@ -213,13 +216,13 @@ def _audited_tokens(log: RunLog) -> int | None:
     missing="no run counts its groups without advantage twice",
 )
 def retained_groups(run: Run) -> Iterator[CheckResult]:
-    """More groups without advantage were retained than there were.
+    """More groups without advantage were retained than there were in all.
 
     Why
-        Two counts of one thing contradict; figures on groups without advantage follow the count
+        The two counts contradict each other; all figures on groups without advantage use the count
         of all of them.
     Fix
-        Write both counts from one counter: those retained are part of all.
+        Write both counts from one counter: retained groups are part of all groups.
     Bad
         "zero_advantage_groups": 2, "zero_advantage_groups_retained": 15
     Good

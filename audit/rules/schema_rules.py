@@ -12,12 +12,13 @@ from audit.rules.rule import rule
 
 @rule("SCHEMA001", "schema-violation", Severity.ERROR, each=Case)
 def schema_violation(case: Case) -> Iterator[CheckResult]:
-    """A value is not what the schema of results files says.
+    """A value does not match the schema of results files.
 
     Why
-        What cannot be read as what it should be is left out of every check and every figure.
+        A value that cannot be read as intended is left out of every check and every figure.
     Fix
-        Compare the place with the schema; editors complete a results file from it.
+        Compare the value with the schema; editors that know the schema complete and check a results
+        file.
     Bad
         "seed": "42"
     Good
@@ -34,9 +35,9 @@ def unknown_key(case: Case) -> Iterator[CheckResult]:
     """Unknown key; allowed but ignored.
 
     Why
-        A misspelt key reads as an absent one, and nothing says so.
+        A misspelt key reads as absent, without a warning.
     Fix
-        Correct its spelling, or leave it: nothing depends on it.
+        Correct the spelling, or leave it: nothing depends on it.
     Bad
         "launched_seed": {"method": [1, 2, 3]}
     Good

@@ -32,8 +32,8 @@ def duplicate_seed(case: Case) -> Iterator[CheckResult]:
     """Duplicate seed in one arm.
 
     Why
-        Two runs with one seed are one run counted twice: the seeds are fewer than they look and
-        their spread too small.
+        Two runs with one seed are one run counted twice: there are fewer seeds than it seems, and
+        their spread is too small.
     Fix
         Give every run a seed of its own; leave out copies and re-evaluations.
     Bad
@@ -75,7 +75,7 @@ def identical_runs(case: Case) -> Iterator[CheckResult]:
     """Two runs of an arm are the same training under different labels.
 
     Why
-        A copy adds no evidence, but halves the spread between seeds. It also happens when the seed
+        A copy adds no evidence but shrinks the spread between seeds. It also happens when the seed
         is not passed on to the trainer.
     Fix
         Check that the seed reaches model, data order and sampling; leave out copies.
@@ -98,7 +98,7 @@ def identical_arms(case: Case) -> Iterator[CheckResult]:
     """Runs of two arms are the same training.
 
     Why
-        Then the arms do not differ there: the change was not switched on, or a run was filed under
+        The arms do not differ there: the change was not switched on, or one run was filed under
         both arms.
     Fix
         Check that the change reaches the trainer, and that each run belongs to one arm.
@@ -128,12 +128,12 @@ def identical_arms(case: Case) -> Iterator[CheckResult]:
     missing=f"no arm has two {_NO_EVIDENCE}",
 )
 def nearly_identical_runs(case: Case) -> Iterator[CheckResult]:
-    """Two runs of an arm answer more alike than one model asked twice.
+    """Two runs of an arm agree more closely than one model answering twice.
 
     Why
-        Answers drawn again differ by chance, those of two trainings by more. Runs that agree more
-        closely are one run with small changes, or were sampled from nearly one model with one
-        sampling seed; either way they are not independent.
+        Answers drawn again differ by chance, and those of two trainings differ more. Runs that
+        agree more closely are one run with small changes, or were sampled from nearly the same
+        model with one sampling seed; either way they are not independent.
     Fix
         Check that each run was trained from its own seed and that its own answers were drawn;
         record final_parameters_sha256 and the training log of each run.
@@ -156,9 +156,10 @@ def one_run_many_steps(case: Case) -> Iterator[CheckResult]:
     """Two runs of an arm are steps of one training.
 
     Why
-        Checkpoints of one run share its luck: counted as runs, their spread is far too small.
+        Checkpoints of one run share its luck; counted as separate runs, they make the spread far
+        too small.
     Fix
-        Evaluate one step of every run, and train more seeds; steps of one run belong into its
+        Evaluate one step of every run and train more seeds; record further steps of a run among its
         evaluations, each with its checkpoint_step.
     Bad
         run_id "grpo/checkpoint-100" and run_id "grpo/checkpoint-200"
@@ -176,11 +177,11 @@ def one_run_many_steps(case: Case) -> Iterator[CheckResult]:
     missing="no arm has three runs with a score",
 )
 def equal_scores(case: Case) -> Iterator[CheckResult]:
-    """All runs of an arm have the same score, which trainings rarely give.
+    """All runs of an arm have the same score, which separate trainings rarely do.
 
     Why
-        Runs of one model evaluated again would agree so exactly less than once in a thousand
-        studies, and trainings differ by more: one score may have been written several times.
+        Even one model evaluated again would agree this exactly in fewer than one of a thousand
+        studies: one score may have been written several times.
     Fix
         Record each run's own score, with its per-task outcomes and final_parameters_sha256.
     Bad
@@ -201,8 +202,8 @@ def seeds_not_listed(case: Case) -> Iterator[CheckResult]:
     """A seed that was launched has no run, or a run was never launched.
 
     Why
-        Showing the best of several runs turns noise into gain; the runs left out are the evidence
-        against it.
+        Reporting the best of several runs turns noise into a gain; the runs left out are the
+        evidence against it.
     Fix
         Record every run that was launched, the failed ones with their status.
     Bad
@@ -244,12 +245,13 @@ def _unlisted(
 
 @rule("SEED006", "failed-runs", Severity.WARNING, each=Run)
 def failed_runs(run: Run) -> Failed | None:
-    """A run did not come to its end.
+    """A run did not finish.
 
     Why
         A recipe that diverges on one seed in three is not the recipe that the other two show.
     Fix
-        Run the seed again only if the fault was the machine's, and say so; else report it.
+        Train the seed again only if the machine failed, and say so; otherwise report the run as it
+        is.
     Bad
         "status": "diverged"
     Good
@@ -264,11 +266,11 @@ def failed_runs(run: Run) -> Failed | None:
 
 @rule("SEED007", "unlabelled-runs", Severity.INFO, each=Arm)
 def unlabelled_runs(arm: Arm) -> Iterator[CheckResult]:
-    """Runs have no seed: they count as runs and are never paired.
+    """Runs have no seed: they count as runs but are never paired.
 
     Why
-        Which run of one arm belongs to which of the other is not known; numbering them would
-        invent it.
+        It is not known which run of one arm belongs to which run of the other, and numbering them
+        would be guessing.
     Fix
         Record the seed each run was started with.
     Bad
@@ -285,7 +287,7 @@ def unlabelled_runs(arm: Arm) -> Iterator[CheckResult]:
 
 @rule("SEED008", "duplicate-run-id", Severity.ERROR, each=Case, missing="no run has a run_id")
 def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
-    """Two runs have one run_id.
+    """Two runs have the same run_id.
 
     Why
         One of them is a copy, or was filed under another's name. A plain number, such as run 1 of

@@ -26,8 +26,8 @@ def arms_start_alike(case: Case) -> Iterator[CheckResult]:
     rewards, advantages, loss and gradient of step 1 must agree, and the log ratios after it.
 
     Why
-        Only then do seeds pair the arms: a difference by seed is otherwise a difference of two
-        independent runs.
+        Only then do seeds pair the arms; otherwise a difference at one seed is a difference between
+        two independent runs.
     Fix
         Set every seed right before model and trainer are built, and evaluate outside that
         stream of random numbers. Without that, compare the arms unpaired.
@@ -74,7 +74,7 @@ def initial_parameters(start: PairedStart) -> Failed | None:
     """Two arms at one seed start from different trainable parameters.
 
     Why
-        The arms then differ in more than the change that is studied.
+        The arms then differ in more than the change under study.
     Fix
         Build the model right after setting the seed; write the hash before the first step.
     Bad

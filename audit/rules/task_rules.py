@@ -1,4 +1,4 @@
-"""TASK: outcomes task by task."""
+"""TASK: per-task outcomes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LISTS = (
     "mean_tokens",
     "clusters",
 )
-_NO_OUTCOMES = "no outcomes task by task are recorded"
+_NO_OUTCOMES = "no per-task outcomes are recorded"
 
 
 def _lists(evaluation: Evaluation) -> dict[str, list[Any]]:
@@ -39,8 +39,8 @@ def list_lengths(evaluation: Evaluation) -> Iterator[CheckResult]:
     """The lists of an evaluation have different lengths.
 
     Why
-        Entry i of each list belongs to task i; with an entry missing all later ones belong to
-        their neighbours.
+        Entry i of each list belongs to task i; with one entry missing, all later ones belong to the
+        wrong task.
     Fix
         Write one entry per task into every list, 0 included.
     Bad
@@ -68,7 +68,7 @@ def list_lengths(evaluation: Evaluation) -> Iterator[CheckResult]:
     missing="no evaluation counts answers and samples per task",
 )
 def counts_exceed_samples(evaluation: Evaluation) -> Iterator[CheckResult]:
-    """A task has more right, failed or cut-off answers than answers.
+    """A task has more right, failed or cut-off answers than answers in all.
 
     Why
         The counts are not of the same draws, and the task's rate is above 1 or below 0.
@@ -105,10 +105,10 @@ def _exceeding(
 
 @rule("TASK003", "duplicate-task", Severity.ERROR, each=Evaluation, needs=("task_ids",))
 def duplicate_task(evaluation: Evaluation) -> Iterator[CheckResult]:
-    """A task stands twice in one evaluation.
+    """Duplicate task in one evaluation.
 
     Why
-        It counts double, and outcomes can no longer be paired by task.
+        The task counts twice, and outcomes can no longer be paired by task.
     Fix
         One entry per task, with its samples added up.
     Bad
@@ -140,7 +140,7 @@ _MOST_MISSING = 0.05
     missing="no two evaluations name their tasks",
 )
 def task_sets(case: Case) -> Iterator[CheckResult]:
-    """Two evaluations of one benchmark hold different tasks.
+    """Two evaluations of one benchmark have different tasks.
 
     Why
         Leaving out a few hard tasks raises a score as well as training does.
@@ -253,7 +253,7 @@ def score_scale(case: Case) -> Iterator[CheckResult]:
     """A score lies outside its metric's scale.
 
     Why
-        Percentages among fractions, or a metric that is not what its name says.
+        Percentages are mixed with fractions, or the metric is not what its name says.
     Fix
         Give the scale in metrics.<name>.scale, and all scores on it.
     Bad
@@ -284,10 +284,10 @@ def score_scale(case: Case) -> Iterator[CheckResult]:
     "totals-of-outcomes",
     Severity.ERROR,
     each=Case,
-    missing="no evaluation has both totals and outcomes task by task",
+    missing="no evaluation has both totals and per-task outcomes",
 )
 def totals_of_outcomes(case: Case) -> Iterator[CheckResult]:
-    """A total is not what the outcomes task by task add up to.
+    """A total is not what the per-task outcomes add up to.
 
     Why
         One of the two belongs to another evaluation; the total is what gets quoted.
@@ -313,7 +313,7 @@ def totals_of_outcomes(case: Case) -> Iterator[CheckResult]:
                 yield Passed()
             else:
                 pointer = join(measurement.pointer, name)
-                message = "the outcomes task by task give another figure"
+                message = "the per-task outcomes give another figure"
                 yield Failed(pointer, message, repr(exact[0]), repr(recorded))
 
 
@@ -352,7 +352,7 @@ def _pooled(lists: dict[str, list[Any]]) -> list[float]:
     missing="there is no finished run",
 )
 def outcomes_missing(case: Case) -> Iterator[CheckResult]:
-    """There are no outcomes task by task, only one score a run.
+    """There are no per-task outcomes, only one score per run.
 
     Why
         Without them nothing separates the noise of the evaluation from that of training, nor says
@@ -368,5 +368,5 @@ def outcomes_missing(case: Case) -> Iterator[CheckResult]:
     lacking = [run for run in runs if not any(e.per_task for e in run.evaluations)]
     yield Passed(len(runs) - len(lacking))
     if lacking:
-        message = f"no outcomes task by task in {len(lacking)} of {len(runs)} finished runs"
+        message = f"no per-task outcomes in {len(lacking)} of {len(runs)} finished runs"
         yield Failed(lacking[0].pointer, message, "correct and samples, or scores")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import gzip
 import math
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_trackers import VERSION, field, framed, scalar, tfrecord
 
 from audit.errors import InputError
 from audit.importers.readers import protobuf_wire as wire
-from audit.importers.readers.crc32c import crc32c, masked
+from audit.importers.readers.crc32c import crc32c
 from audit.importers.readers.event_file import is_event_file, read_event_file
-from audit.importers.readers.wandb_log import MAGIC, read_wandb_log
+from audit.importers.readers.wandb_log import read_wandb_log
 
 SAMPLES = Path(__file__).resolve().parent.parent / "data" / "trackers"
 PLAIN = gzip.decompress((SAMPLES / "wandb_offline" / "run-plain1.wandb.gz").read_bytes())
@@ -26,21 +26,9 @@ CLIP = gzip.decompress((SAMPLES / "wandb_offline" / "run-clip2.wandb.gz").read_b
 (TENSORS,) = (SAMPLES / "tensorboard" / "tensors").glob("events.*")
 
 
-def varint(number: int) -> bytes:
-    encoded = b""
-    while number > 0x7F:
-        encoded += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return encoded + bytes([number])
-
-
 def first_record(data: bytes) -> int:
     """Return where the first record of an event file ends."""
     return int(struct.unpack_from("<Q", data)[0]) + 16
-
-
-def field(number: int, content: bytes) -> bytes:
-    return varint(number << 3 | wire.BYTES) + varint(len(content)) + content
 
 
 def test_what_wandb_wrote_is_read() -> None:
@@ -87,27 +75,6 @@ def test_a_damaged_byte_of_a_log_never_becomes_a_figure(place: int, change: int)
     whole = [repr(row) for row in read_wandb_log(CLIP, "x").history]
     log = read_wandb_log(bytes(damaged), "x")
     assert [repr(row) for row in log.history] == whole[: len(log.history)]
-
-
-def framed(records: list[bytes]) -> bytes:
-    """Write records as W&B does: blocks of 32 KiB, padded where no header fits."""
-    data = bytearray(MAGIC + b"\x00")
-    for record in records:
-        left, first = record, True
-        while True:
-            room = 32768 - len(data) % 32768
-            if room < 7:
-                data += b"\x00" * room
-                room = 32768
-            part, left = left[: room - 7], left[room - 7 :]
-            kind = {(True, True): 1, (True, False): 2, (False, False): 3, (False, True): 4}[
-                (first, not left)
-            ]
-            data += struct.pack("<IHB", zlib.crc32(bytes([kind]) + part), len(part), kind) + part
-            first = False
-            if not left:
-                break
-    return bytes(data)
 
 
 @given(st.lists(st.integers(0, 70_000), min_size=1, max_size=8))
@@ -182,25 +149,6 @@ def test_a_damaged_byte_of_an_event_file_is_seen(place: int, change: int) -> Non
     events = read_event_file(bytes(data), "x")
     assert events.broken_at is not None
     assert events.broken_at <= place
-
-
-def tfrecord(content: bytes) -> bytes:
-    length = struct.pack("<Q", len(content))
-    return length + checksum(length) + content + checksum(content)
-
-
-def checksum(data: bytes) -> bytes:
-    spans = np.array([0]), np.array([len(data)])
-    (found,) = masked(crc32c(np.frombuffer(data, dtype=np.uint8), *spans)).tolist()
-    return struct.pack("<I", found)
-
-
-def scalar(step: int, tag: str, value: float, wall: float = 1.0) -> bytes:
-    inside = field(1, tag.encode()) + b"\x15" + struct.pack("<f", value)
-    return b"\x09" + struct.pack("<d", wall) + b"\x10" + varint(step) + field(5, field(1, inside))
-
-
-VERSION = tfrecord(b"\x09" + struct.pack("<d", 1.0) + field(3, b"brain.Event:2"))
 
 
 @given(

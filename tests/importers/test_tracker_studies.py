@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import shutil
 import sqlite3
 import struct
@@ -16,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_tracker_files import VERSION, field, framed, scalar, tfrecord, varint
+from made_trackers import VERSION, damaged, scalar, tfrecord, wandb_log
 
-from audit.errors import ImportRefused, InputError
+from audit.errors import AuditError, ImportRefused, InputError
 from audit.importers.folder.bringing_in import Brought, bring_in
 from audit.importers.folder.said import Said
 from audit.schema import schema_faults
@@ -223,34 +224,6 @@ def test_a_chart_over_time_is_refused(tmp_path: Path) -> None:
     path = chart(tmp_path / "chart.csv", CURVES, axis="Relative Time (Process)")
     with pytest.raises(ImportRefused, match=r"no training step.*export the chart over Step"):
         study(path)
-
-
-def history(step: int, figures: Mapping[str, object]) -> bytes:
-    items = b"".join(
-        field(1, field(1, name.encode()) + field(16, json.dumps(value).encode()))
-        for name, value in (*figures.items(), ("_step", step))
-    )
-    return field(2, items)
-
-
-def wandb_log(
-    run_id: str,
-    arm: str,
-    seed: int,
-    rows: Mapping[int, Mapping[str, object]],
-    exit_code: int | None = 0,
-) -> bytes:
-    settings: dict[str, object] = {"seed": seed, "eval": {"seed": 9}, "algo": arm}
-    config = b"".join(
-        field(1, field(1, name.encode()) + field(16, json.dumps(value).encode()))
-        for name, value in settings.items()
-    )
-    run = field(1, run_id.encode()) + field(4, config) + field(6, arm.encode())
-    records = [field(17, run + field(8, f"{arm}-{seed}".encode()))]
-    records += [history(step, row) for step, row in rows.items()]
-    if exit_code is not None:
-        records.append(field(18, b"" if exit_code == 0 else b"\x08" + varint(exit_code)))
-    return framed(records)
 
 
 def wandb_folder(folder: Path, run_id: str, data: bytes, day: int = 1) -> Path:
@@ -736,6 +709,37 @@ def test_a_torn_event_file_is_read_as_far_as_it_goes_and_that_is_said(tmp_path: 
     brought = study(tmp_path)
     assert values(brought)["clip", 1] == 0.75
     assert any("cut off or damaged at byte" in note for note in brought.notes)
+
+
+MAKERS: dict[str, Callable[[Path], object]] = {
+    "runs table": lambda folder: table(folder / "runs.csv", TABLE),
+    "chart": lambda folder: chart(folder / "chart.csv", CURVES),
+    "wandb": four_wandb,
+    "mlflow": lambda folder: four_mlflow(folder / "mlruns"),
+    "mlflow.db": lambda folder: mlflow_database(folder / "mlflow.db", FINISHED),
+    "trackio": lambda folder: trackio_database(folder / "crates.db", TRACKED),
+    "tensorboard": four_folders,
+}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_a_file_that_is_damaged_in_any_way_is_read_or_refused_in_one_line(
+    kind: str, tmp_path: Path
+) -> None:
+    MAKERS[kind](tmp_path)
+    files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    draw = random.Random(kind)
+    for _ in range(15):
+        path = draw.choice(files)
+        whole = path.read_bytes()
+        path.write_bytes(damaged(whole, draw))
+        refused = ""
+        try:
+            study(path if len(files) == 1 else tmp_path)
+        except AuditError as error:
+            refused = str(error)
+        assert "\n" not in refused
+        path.write_bytes(whole)
 
 
 def test_the_untrained_model_in_a_log_is_no_evaluation_of_a_run(tmp_path: Path) -> None:

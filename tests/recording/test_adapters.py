@@ -14,14 +14,12 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from made_trackers import wandb_log
 
 import audit
 from audit.importers.folder.bringing_in import bring_in
 from audit.importers.folder.said import Said
 from audit.schema import schema_faults
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "importers"))
-from test_tracker_studies import wandb_log
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "recording.md"

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_trackers import damaged
 
 import audit
-from audit.errors import ImportRefused, RecordingError
+from audit.errors import AuditError, ImportRefused, RecordingError
 from audit.importers.folder.bringing_in import bring_in
 from audit.importers.folder.said import Said
 from audit.schema import schema_faults
@@ -221,6 +222,7 @@ REFUSED: list[tuple[str, Callable[[audit.recording.RecordedRun], None], str]] = 
         lambda run: run.evaluate("s", ["a"], [1], condition={"temperature": "hot"}),
         "condition.temperature",
     ),
+    ("too many", lambda run: run.evaluate("s", ["a"], [0], 10**8), "100,000,000 answers"),
     ("no name", lambda run: run.evaluate("", ["a"], [1]), "benchmark: expected a name, got ''"),
     ("not a digest", lambda run: run.parameters(final="abc"), "final: expected 64 hexadecimal dig"),
     ("a module", lambda run: run.parameters(final=object()), r"give state_dict\(\)"),
@@ -529,6 +531,26 @@ def test_a_record_that_ends_anywhere_is_a_failed_run(end: int, tmp_path: Path) -
     path.write_bytes(data[: first + end * (len(data) - first - 2) // 2000])
     last = runs(study.document())[-1]
     assert (last["seed"], last["status"]) == (2, "failed")
+
+
+def test_a_record_that_was_changed_in_any_way_is_read_or_refused_in_one_line(
+    tmp_path: Path,
+) -> None:
+    study = both_arms(tmp_path, (1, 2))
+    study.evaluate("new", 1, "products", ["a"], [1])
+    files = sorted(tmp_path.iterdir())
+    draw = random.Random(1)
+    for _ in range(40):
+        path = draw.choice(files)
+        whole = path.read_bytes()
+        path.write_bytes(damaged(whole, draw))
+        refused = ""
+        try:
+            bring_in([str(tmp_path)], Said())
+        except AuditError as error:
+            refused = str(error)
+        assert "\n" not in refused
+        path.write_bytes(whole)
 
 
 def test_a_full_disk_loses_no_line_and_stops_no_training(

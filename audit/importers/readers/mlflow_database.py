@@ -10,7 +10,8 @@ from audit.importers.readers.found import Found
 from audit.importers.readers.mlflow_run import MlflowRun, pieces
 from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.sqlite_file import database, has_tables
+from audit.importers.readers.settings import whole_number
+from audit.importers.readers.sqlite_file import database, has_tables, text_of
 
 
 def _claims(found: Found) -> Certainty:
@@ -34,26 +35,26 @@ def _runs(connection: sqlite3.Connection, found: Found) -> list[MlflowRun]:
     )
     for run_id, name, status, stage, experiment in rows:
         runs[run_id] = MlflowRun(
-            run_id,
-            str(experiments.get(experiment, experiment)),
-            status or "",
-            name,
+            text_of(run_id),
+            text_of(experiments.get(experiment, experiment)),
+            text_of(status or ""),
+            None if name is None else text_of(name),
             deleted=stage == "deleted",
             files=[found],
         )
     for run_id, key, value in connection.execute("SELECT run_uuid, key, value FROM params"):
         if run_id in runs:
-            runs[run_id].params[key] = value
+            runs[run_id].params[text_of(key)] = text_of(value)
     for run_id, key, value in connection.execute("SELECT run_uuid, key, value FROM tags"):
         if run_id in runs:
-            runs[run_id].tags[key] = value
+            runs[run_id].tags[text_of(key)] = text_of(value)
     metrics = connection.execute(
         "SELECT run_uuid, step, key, CASE WHEN is_nan THEN 'NaN' ELSE value END FROM metrics "
         "ORDER BY timestamp, rowid"
     )
     for run_id, step, key, value in metrics:
         if run_id in runs:
-            runs[run_id].metrics.append((int(step or 0), key, value))
+            runs[run_id].metrics.append((whole_number(step) or 0, text_of(key), value))
     return list(runs.values())
 
 

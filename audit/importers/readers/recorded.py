@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from audit.errors import ImportRefused
+from audit.errors import ImportRefused, InputError
+from audit.importers.numbers import integer
 from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Declared, Evaluated, Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat
 from audit.importers.readers.tally import FLAGS, Tally
-from audit.run_record import RunRecord, is_record, read_record
+from audit.importers.readers.tracked import commit_of
+from audit.run_record import MOST_ANSWERS, RunRecord, is_record, read_record
+from audit.schema import schema_faults
 
 _LISTS = frozenset({"task_ids", "correct", "samples", "scores", "mean_tokens", "clusters", *FLAGS})
 
@@ -66,7 +69,13 @@ def _attempts(
 
 def _began(part: tuple[Found, RunRecord]) -> tuple[str, int, str]:
     found, record = part
-    return str(record.first.get("started", "")), record.first.get("attempt", 0), found.relative
+    attempt = integer(record.first.get("attempt")) or 0
+    return str(record.first.get("started", "")), attempt, found.relative
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    """Return an object of a record, empty where something else stands in its place."""
+    return value if isinstance(value, dict) else {}
 
 
 def _piece(
@@ -75,14 +84,15 @@ def _piece(
     later: Sequence[tuple[Found, RunRecord]],
     failures: Sequence[str],
 ) -> Piece:
-    study = record.first.get("study") or {}
+    study = _mapping(record.first.get("study"))
+    controls = study.get("controls")
     log = {
         step: {name: _figure(value) for name, value in row.items()}
         for step, row in sorted(record.log.items())
     }
     status, failure = record.status
-    config = record.first.get("config") or {}
-    code = record.first.get("code") or {}
+    config = _mapping(record.first.get("config"))
+    code = _mapping(record.first.get("code"))
     notes: list[str] = []
     if code.get("changed"):
         notes.append("the code had changes that are in no commit when runs were made")
@@ -96,7 +106,7 @@ def _piece(
             record.arm,
             record.seed,
             str(study.get("method") or record.arm),
-            tuple(str(name) for name in study.get("controls") or ()),
+            tuple(map(str, controls)) if isinstance(controls, list) else (),
         ),
         status=status,
         failure=failure,
@@ -104,7 +114,7 @@ def _piece(
         last_step=max(log, default=None),
         evaluations=_evaluations([(found, record), *later], max(log, default=0), notes),
         log=log,
-        commit=code.get("commit") if not code.get("changed") else None,
+        commit=commit_of(code.get("commit")) if not code.get("changed") else None,
         extra=_extra(record, failures),
         notes=notes,
     )
@@ -125,7 +135,9 @@ def _extra(record: RunRecord, failures: Sequence[str]) -> dict[str, Any]:
         extra["final_parameters_sha256"] = final
     if initial is not None and final is not None:
         extra["parameters_changed"] = initial != final
-    environment = (record.first.get("environment") or {}) | (record.end.get("environment") or {})
+    environment = _mapping(record.first.get("environment")) | _mapping(
+        record.end.get("environment")
+    )
     if environment:
         extra["environment"] = environment
     cost = {
@@ -163,7 +175,14 @@ def _evaluations(
 
 
 def _evaluated(block: Mapping[str, Any], source: Found) -> Evaluated:
-    """Return an evaluation as the frame takes it, answer by answer."""
+    """Return an evaluation as the frame takes it, answer by answer.
+
+    Raises
+    ------
+    InputError
+        When the record was changed so that it is no evaluation any more.
+    """
+    _refuse_what_was_changed(block, source)
     tally = Tally(flag for flag in FLAGS if flag in block)
     for place, task in enumerate(block["task_ids"]):
         tokens = block["mean_tokens"][place] if "mean_tokens" in block else None
@@ -190,6 +209,19 @@ def _evaluated(block: Mapping[str, Any], source: Found) -> Evaluated:
         more=more,
         source=source,
     )
+
+
+def _refuse_what_was_changed(block: Mapping[str, Any], source: Found) -> None:
+    run = {"seed": 0, "evaluation": dict(block)}
+    document = {"schema_version": 2, "method": "arm", "seed_results": [run]}
+    faults = schema_faults(document, limit=1)
+    lengths = {len(block[name]) for name in _LISTS & set(block) if isinstance(block[name], list)}
+    outcomes = {"correct", "samples"} <= set(block) or "scores" in block
+    if not faults and sum(block.get("samples", ())) > MOST_ANSWERS:
+        raise InputError(f"more than {MOST_ANSWERS:,} answers", path=source.name)
+    if faults or len(lengths) != 1 or not outcomes or not {"benchmark", "task_ids"} <= set(block):
+        why = faults[0].message if faults else "its lists do not fit together"
+        raise InputError(f"not an evaluation: {why}", path=source.name)
 
 
 RECORDED = Reader(

@@ -54,7 +54,7 @@ def database(found: Found) -> Iterator[sqlite3.Connection]:
         else:
             with closing(_connect(found.path, "mode=ro&immutable=1")) as connection:
                 yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter in SQLite's own message
         raise InputError(f"not a readable SQLite database: {error}", path=found.name) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=found.name) from None
@@ -63,8 +63,18 @@ def database(found: Found) -> Iterator[sqlite3.Connection]:
 def _connect(path: Path, how: str) -> sqlite3.Connection:
     # as_uri quotes what a path may hold and a URI may not.
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)
+    connection.text_factory = _decoded
     connection.execute("PRAGMA trusted_schema = OFF")
     return connection
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def text_of(value: object) -> str:
+    """Return a column's value as text: SQLite keeps any type in any column."""
+    return _decoded(value) if isinstance(value, bytes) else str(value)
 
 
 def columns(connection: sqlite3.Connection, table: str) -> frozenset[str]:

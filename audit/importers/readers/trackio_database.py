@@ -11,8 +11,8 @@ from typing import Any
 from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.settings import flat
-from audit.importers.readers.sqlite_file import columns, database, has_tables
+from audit.importers.readers.settings import flat, whole_number
+from audit.importers.readers.sqlite_file import columns, database, has_tables, text_of
 from audit.importers.readers.tracked import figures, model_of, planned_steps, tracked_evaluations
 
 # Keys that Trackio adds to a run's settings. Who ran it is not brought over.
@@ -42,7 +42,10 @@ def _key(connection: sqlite3.Connection, table: str) -> str:
 def _configs(connection: sqlite3.Connection) -> dict[str, tuple[str | None, dict[str, Any]]]:
     key = _key(connection, "configs")
     query = f"SELECT {key}, run_name, config FROM configs ORDER BY rowid"
-    return {run: (name, _object(config)) for run, name, config in connection.execute(query)}
+    return {
+        text_of(run): (text_of(name) if name is not None else None, _object(config))
+        for run, name, config in connection.execute(query)
+    }
 
 
 def _rows(connection: sqlite3.Connection) -> dict[str, list[Row]]:
@@ -50,7 +53,7 @@ def _rows(connection: sqlite3.Connection) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     query = f"SELECT {key}, step, metrics FROM metrics ORDER BY rowid"
     for run, step, metrics in connection.execute(query):
-        found.setdefault(run, []).append((int(step or 0), _object(metrics)))
+        found.setdefault(text_of(run), []).append((whole_number(step) or 0, _object(metrics)))
     return found
 
 
