@@ -1,4 +1,4 @@
-"""Power against training seeds an arm, for the effect seen and for the one that matters."""
+"""Power against training seeds per arm, for the effect seen and for the one that matters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def draw(variables: Variables) -> Drawing | str:
     axes.set_ylim(0, 1.06)
     axes.grid(axis="y")
     tasks = f", {design.tasks} tasks" if design.tasks_known else ""
-    axes.set_xlabel(f"training seeds an arm{tasks}")
+    axes.set_xlabel(f"training seeds per arm{tasks}")
     axes.set_ylabel("power")
     axes.figure.legend(loc="outside lower center", ncols=2)
     return Drawing(figure, _words(lines, design, here))
@@ -108,4 +108,4 @@ def _words(lines: list[Line], design: Design, here: int) -> str:
         then = f"80% from {reached} seeds" if reached else f"below 80% up to {_SEEDS[-1]} seeds"
         parts.append(f"{label}: {now}{then}")
     tasks = f" with {design.tasks} tasks" if design.tasks_known else ""
-    return f"Power by training seeds an arm{tasks}. " + ". ".join(parts) + "."
+    return f"Power by training seeds per arm{tasks}. " + ". ".join(parts) + "."
