@@ -252,7 +252,7 @@ class _Said:
 
     def failed(self, rule: Rule) -> int:
         """Count what failed, without what only informs."""
-        informs = sum((f.severity or rule.severity) == Severity.INFO for f in self._first)
+        informs = sum(_severity(rule, one) == Severity.INFO for one in self._first)
         return self._count - informs
 
     def shown(self) -> list[Failed]:
@@ -274,7 +274,7 @@ def _finding(rule: Rule, found: Failed) -> Finding:
     return Finding(
         rule=rule.id,
         slug=rule.slug,
-        severity=rule.severity if found.severity is None else found.severity,
+        severity=_severity(rule, found),
         pointer=found.pointer,
         message=found.message,
         expected=found.expected,
@@ -282,6 +282,10 @@ def _finding(rule: Rule, found: Failed) -> Finding:
         why=rule.why,
         fix=rule.fix,
     )
+
+
+def _severity(rule: Rule, found: Failed) -> Severity:
+    return rule.severity if found.severity is None else found.severity
 
 
 def _bug(error: Exception) -> Finding:

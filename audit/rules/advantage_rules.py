@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from audit.facts.training_logs import RunLog, step_pointer
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -19,7 +19,7 @@ _BINARY = frozenset((0, 1))
 _FEWEST = 20
 
 
-@rule("ADV001", "advantage-formula", Severity.ERROR, each=RunLog)
+@rule("ADV001", "advantage-formula", ERROR, each=RunLog)
 def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
     """An advantage is not (reward - mean) / (std + epsilon) of its group, to float32.
 
@@ -106,7 +106,7 @@ def _spread(rewards: tuple[float, ...], ddof: int) -> float:
     return math.sqrt(sum((r - mean) * (r - mean) for r in rewards) / (len(rewards) - ddof))
 
 
-@rule("ADV002", "trained-without-variance", Severity.ERROR, each=RunLog)
+@rule("ADV002", "trained-without-variance", ERROR, each=RunLog)
 def trained_without_variance(log: RunLog) -> Iterator[CheckResult]:
     """A group whose rewards are all equal was trained on, though such groups are rejected.
 
@@ -138,7 +138,7 @@ def trained_without_variance(log: RunLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule("ADV003", "correct-counts", Severity.ERROR, each=RunLog)
+@rule("ADV003", "correct-counts", ERROR, each=RunLog)
 def correct_counts(log: RunLog) -> Iterator[CheckResult]:
     """A group's count of right responses is not the number of its rewards equal to 1.
 
@@ -173,7 +173,7 @@ def correct_counts(log: RunLog) -> Iterator[CheckResult]:
         )
 
 
-@rule("ADV004", "odd-reward", Severity.WARNING, each=Case)
+@rule("ADV004", "odd-reward", WARNING, each=Case)
 def odd_reward(case: Case) -> Iterator[CheckResult]:
     """Exactly one reward of the file is neither 0 nor 1.
 

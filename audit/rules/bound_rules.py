@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from audit.facts.training_logs import ArmLog, LoggedUpdate
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.pointer import join
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.regions import Region, region_of
@@ -22,14 +22,7 @@ _MEANS = ("lower_mean", "upper_mean")
 _NO_REGION = "the protocol does not fix the bounds of the ratio"
 
 
-@rule(
-    "BOUND001",
-    "bounds-around-one",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND001", "bounds-around-one", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def bounds_around_one(arm: ArmLog) -> Iterator[CheckResult]:
     """A mean lower bound lies above 1, or a mean upper bound below.
 
@@ -70,14 +63,7 @@ def _beyond(
             yield index, value
 
 
-@rule(
-    "BOUND002",
-    "bounds-constant",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND002", "bounds-constant", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def bounds_constant(arm: ArmLog) -> Iterator[CheckResult]:
     """A response's mean bounds differ between the updates of one step.
 
@@ -136,14 +122,7 @@ def _matched(
             yield index, before[name]
 
 
-@rule(
-    "BOUND003",
-    "region-named",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND003", "region-named", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def region_named(arm: ArmLog) -> Iterator[CheckResult]:
     """A response was audited in another trust region than the rest of its arm, or than the protocol
     names.
@@ -183,14 +162,7 @@ def region_named(arm: ArmLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule(
-    "BOUND004",
-    "fixed-bounds",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND004", "fixed-bounds", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def fixed_bounds(arm: ArmLog) -> Iterator[CheckResult]:
     """A mean bound is not that of the fixed clip, which is the same for every token.
 
@@ -236,14 +208,7 @@ def _regions(arm: ArmLog) -> Iterator[tuple[Region, int, int]]:
             yield region, first, end
 
 
-@rule(
-    "BOUND005",
-    "clipping-explained",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND005", "clipping-explained", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def clipping_explained(arm: ArmLog) -> Iterator[CheckResult]:
     """A response was clipped inside its bounds, or not clipped outside them.
 
@@ -290,14 +255,7 @@ def _edges(region: Region) -> tuple[float, float]:
     return min(math.log1p(region.least_high), down) - _MEAN_NOISE, always + _MEAN_NOISE
 
 
-@rule(
-    "BOUND006",
-    "means-feasible",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND006", "means-feasible", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def means_feasible(arm: ArmLog) -> Iterator[CheckResult]:
     """No mix of token probabilities gives the mean bounds of an atomic region.
 

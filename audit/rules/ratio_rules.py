@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import compress
 
 from audit.facts.training_logs import ArmLog
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.float32 import smallest_denominator, to_float32
 from audit.rules.rule import rule
@@ -18,14 +18,7 @@ _SAME_POLICY = 1e-4
 _FRACTIONS = ("clip_fraction", "gated_clip_fraction")
 
 
-@rule(
-    "RATIO001",
-    "ratio-one-at-first",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("RATIO001", "ratio-one-at-first", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def ratio_one_at_first(arm: ArmLog) -> Iterator[CheckResult]:
     """On the first update of a batch a ratio is not 1, or something was clipped.
 
@@ -56,12 +49,7 @@ def ratio_one_at_first(arm: ArmLog) -> Iterator[CheckResult]:
 
 
 @rule(
-    "RATIO002",
-    "clip-fraction-quotient",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
+    "RATIO002", "clip-fraction-quotient", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS
 )
 def clip_fraction_quotient(arm: ArmLog) -> Iterator[CheckResult]:
     """A clip fraction is not p / q for a whole number p of the q tokens of a response.
@@ -95,14 +83,7 @@ def clip_fraction_quotient(arm: ArmLog) -> Iterator[CheckResult]:
     yield Passed(held) if held else Unchecked("max_tokens is not recorded", arm.arm.pointer)
 
 
-@rule(
-    "RATIO003",
-    "clip-fraction-tokens",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("RATIO003", "clip-fraction-tokens", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def clip_fraction_tokens(arm: ArmLog) -> Iterator[CheckResult]:
     """A clip fraction is not a whole number of the response's recorded tokens.
 
@@ -137,14 +118,7 @@ def _is_share(fraction: float, tokens: int) -> bool:
     return fraction in (share, to_float32(share))
 
 
-@rule(
-    "RATIO004",
-    "gated-share",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("RATIO004", "gated-share", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def gated_share(arm: ArmLog) -> Iterator[CheckResult]:
     """More tokens were stopped by the clip than lay outside the bounds.
 

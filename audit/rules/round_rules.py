@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -13,7 +13,7 @@ from audit.rules.rule import rule
 @rule(
     "ROUND001",
     "replication-conflict",
-    Severity.WARNING,
+    WARNING,
     each=Case,
     missing="no round says that it repeats another",
 )
@@ -48,5 +48,5 @@ def replication_conflict(case: Case) -> Iterator[CheckResult]:
             f"rounds {pair.original} and {pair.repeat} differ by {pair.swing:.3f}: {z}"
             f"{p_value}; a training sd of {found.per_arm_sd:.3f} "
             f"[{low:.3f}, {high:.2f}] per arm would explain it",
-            severity=Severity.ERROR if claimed else None,
+            severity=ERROR if claimed else None,
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.finding import Severity
+from audit.finding import ERROR, INFO
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed
 from audit.rules.rule import rule
 
 
-@rule("SCHEMA001", "schema-violation", Severity.ERROR, each=Case)
+@rule("SCHEMA001", "schema-violation", ERROR, each=Case)
 def schema_violation(case: Case) -> Iterator[CheckResult]:
     """A value does not match the schema of results files.
 
@@ -30,7 +30,7 @@ def schema_violation(case: Case) -> Iterator[CheckResult]:
         yield Passed()
 
 
-@rule("SCHEMA002", "unknown-key", Severity.INFO, each=Case)
+@rule("SCHEMA002", "unknown-key", INFO, each=Case)
 def unknown_key(case: Case) -> Iterator[CheckResult]:
     """Unknown key; allowed but ignored.
 

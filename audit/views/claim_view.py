@@ -168,7 +168,7 @@ def claim_view(result: ClaimResult) -> ClaimView:
         evidence=view.grade if view else "",
         weakened_by=result.weakened_by,
         look=_look(result.look, view),
-        next=_next(result),
+        next=result.next,
         improvement=_improvement(view) if view else None,
         id=result.claim.id,
         p_value=result.holm_p_value,
@@ -230,13 +230,6 @@ def _label(result: ClaimResult) -> str:
     if result.slug in _BY_INTERVAL and detail in REASONS:
         return detail or result.slug
     return result.slug
-
-
-def _next(result: ClaimResult) -> tuple[str, ...]:
-    acts: tuple[str, ...] = tuple(getattr(result, "next", ()))
-    if acts or result.supported:
-        return acts
-    return (result.settles,) if result.settles else ()
 
 
 def _judged_by(view: ComparisonView, look: ClaimLook | None) -> str:
