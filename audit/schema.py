@@ -421,12 +421,12 @@ def _in_words(keyword: str, wanted: Any, fragment: dict[str, Any], value: Any) -
             return f"text like {example}", f"{shown} does not have the form of {example}"
         case "anyOf":
             choices = _one_of([choice["title"] for choice in wanted])
-            return choices, f"expected one of: {choices}"
+            return choices, f"expected {choices}"
         case "uniqueItems":
-            return "no entry twice", f"{shown} with an entry twice"
+            return "distinct entries", f"expected distinct entries, got {shown}"
         case "minItems" | "maxItems":
             expected = f"{_BOUNDS[keyword]} {wanted} {'entry' if wanted == 1 else 'entries'}"
-            return expected, f"{shown} where {expected} {'is' if wanted == 1 else 'are'} due"
+            return expected, f"expected {expected}, got {shown}"
         case "minLength":
             expected = f"{_BOUNDS[keyword]} {_counted(wanted, 'character')}"
             return expected, f"expected {expected}, got {shown}"
