@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from audit.stats import Needed
 
 _MOST = 1000
-_POWER = "at 80% power"
 
 
 def next_acts(result: RefusedClaim, settling: Settling, file: str | None = None) -> Iterator[str]:
@@ -100,11 +99,9 @@ def _seeds(result: RefusedClaim, settling: Settling, file: str) -> Iterator[str]
     if settling.judgement == PLAN:
         yield from _next_look(result, file)
     if needed is not None:
-        yield f"{_goal(result, needed, span)}: {_amount(result, settling, needed)}{_how(result, settling, needed)}"
+        yield f"{_goal(result, needed, span)}: {_amount(result, settling, needed)}"
     elif seen is not None:
-        yield (
-            f"if the true difference is the one seen: {_amount(seen)}{_how(result, settling, seen)}"
-        )
+        yield f"if the true difference is the one seen: {_amount(result, settling, seen)}"
     else:
         yield "declare target_effect, the effect that matters; the one seen is within noise"
     enough = needed is None or needed.tasks is None
@@ -125,15 +122,16 @@ def _goal(result: RefusedClaim, needed: Needed, span: float) -> str:
 
 
 def _amount(result: RefusedClaim, settling: Settling, needed: Needed) -> str:
+    """Return the seeds, and how so many are judged; the tasks where they come first."""
     planned = result.look.maximum if settling.judgement == PLAN and result.look else None
     text = seeds_text(needed, planned or _MOST)
-    return text if needed.tasks is not None else f"{text} {_POWER}"
+    if needed.tasks is not None:
+        return text
+    return f"{text} at 80% power{_how(result, settling, needed)}"
 
 
 def _how(result: RefusedClaim, settling: Settling, needed: Needed) -> str:
     """Say how so many seeds are judged, where they are no new study."""
-    if needed.tasks is not None:
-        return ""
     if settling.judgement == PLAN:
         look = result.look
         most = "" if look is None else f", of {look.maximum} planned"
