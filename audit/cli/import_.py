@@ -29,6 +29,7 @@ RESULTS = "results"
 
 EXAMPLES = """\
 examples:
+  audit import RUNS/ --control grpo -o results.json
   audit import whileai results.json | audit verify -
   audit import lm-eval --arm tuned='out/tuned/seed*/*' --arm base='out/base/*' \\
         --base base --seed-from 'seed{seed}'
@@ -49,7 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     formats = "\n".join(f"  {entry.name:<16}{entry.what}" for entry in IMPORTERS)
     first = f"  {'auto':<16}found from the file\n  {RESULTS:<16}a results file, for --to\n"
     parser.epilog = f"formats:\n{first}{formats}\n\n{EXAMPLES}"
-    parser.add_argument("format", metavar="FORMAT", help="one of those below, or auto")
+    parser.add_argument(
+        "format",
+        metavar="PATH",
+        help="a folder of runs or a file; or first a format's name (--formats) or auto",
+    )
     parser.add_argument("files", nargs="*", metavar="FILE", help="file or pattern, or - for stdin")
     layout = parser.add_argument_group("one study from several files")
     layout.add_argument(
@@ -161,6 +166,8 @@ def main(options: argparse.Namespace) -> int:
     """
     if options.to is None and import_folder.applies(options):
         return import_folder.main(options)
+    if import_folder.is_path(options.format):
+        options.files, options.format = [options.format, *options.files], "auto"
     if options.to and options.retrieved is None:
         raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
     document, notes = _document(options)
