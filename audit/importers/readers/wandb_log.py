@@ -38,7 +38,7 @@ class WandbLog:
     config, summary : dict
         With all updates; values as JSON has them, nested keys as nested objects.
     history : list of dict
-        One row a call of ``log``, each with ``_step``.
+        One row per call of ``log``, each with ``_step``.
     exit_code : int or None
         None where the file has no exit record: the process died, or still runs.
     broken_at : int or None
