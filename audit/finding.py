@@ -19,9 +19,12 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+INFO, WARNING, ERROR = Severity.INFO, Severity.WARNING, Severity.ERROR
+
+
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """A finding that a named person's policy lets stand, shown and never hidden.
+    """A finding that a policy accepts for a stated reason; it is shown and does not fail.
 
     ``rule`` is an id or a slug, ``pointer`` a JSON Pointer or a prefix that ends in ``/*``,
     ``expires`` an ISO date (the last day on which it holds), ``added`` the one on which it was

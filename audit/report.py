@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # More findings of one rule than a person reads; the rest are counted in a last one.
 MOST_PER_RULE = 100
 
-# The id of the finding that stands for a check that raised.
+# The id of the finding that reports a check that raised.
 BUG = "BUG001"
 
 
@@ -99,11 +99,6 @@ class Report:
         return tuple(
             replace(f, line=places[f.pointer][0], column=places[f.pointer][1]) for f in self.found
         )
-
-    @property
-    def held(self) -> int:
-        """The same as ``passed``."""
-        return self.passed
 
     def rule(self, identifier: str) -> RuleResult:
         """Return what one rule said; one that did not run was not checked."""
@@ -257,7 +252,7 @@ class _Said:
 
     def failed(self, rule: Rule) -> int:
         """Count what failed, without what only informs."""
-        informs = sum((f.severity or rule.severity) == Severity.INFO for f in self._first)
+        informs = sum(_severity(rule, one) == Severity.INFO for one in self._first)
         return self._count - informs
 
     def shown(self) -> list[Failed]:
@@ -279,7 +274,7 @@ def _finding(rule: Rule, found: Failed) -> Finding:
     return Finding(
         rule=rule.id,
         slug=rule.slug,
-        severity=rule.severity if found.severity is None else found.severity,
+        severity=_severity(rule, found),
         pointer=found.pointer,
         message=found.message,
         expected=found.expected,
@@ -287,6 +282,10 @@ def _finding(rule: Rule, found: Failed) -> Finding:
         why=rule.why,
         fix=rule.fix,
     )
+
+
+def _severity(rule: Rule, found: Failed) -> Severity:
+    return rule.severity if found.severity is None else found.severity
 
 
 def _bug(error: Exception) -> Finding:

@@ -172,8 +172,12 @@ def renewed(text: str, place: Workplace) -> str:
     return "\n".join(lines) + "\n"
 
 
+def refresh(page: Path) -> None:
+    """Write into a page's blocks what their commands print now."""
+    with tempfile.TemporaryDirectory() as folder:
+        page.write_text(renewed(page.read_text("utf-8"), Workplace(Path(folder))), "utf-8")
+
+
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        with tempfile.TemporaryDirectory() as folder:
-            page = Path(name)
-            page.write_text(renewed(page.read_text("utf-8"), Workplace(Path(folder))), "utf-8")
+        refresh(Path(name))

@@ -79,23 +79,40 @@ def test_every_other_block_is_of_a_known_language_and_parses(page: Path) -> None
             ast.parse(text)
 
 
-def test_the_rule_of_the_page_speaks_where_it_should() -> None:
+def test_the_rule_and_the_fact_of_the_page_work() -> None:
     from cases import full, patched
 
     from audit.results import from_document
     from audit.rules import Case, Failed, Passed, Unchecked
 
     page = (ROOT / "docs" / "adding-a-rule.md").read_text("utf-8")
-    (block,) = (block for block in blocks(page) if block.language == "python")
     names: dict[str, Any] = {}
-    exec("\n".join(block.lines), names)  # the page's own code
-    (rule,) = names["RULES"]
-    assert rule.fix == "Record the device too."
-    place = "/seed_results/0/cost"
-    on_device = {"minutes": 9, "device": "H100"}
-    for cost, kind in (({"minutes": 9}, Failed), (on_device, Passed), ({}, Unchecked)):
-        case = Case(from_document(patched(full(), {place: cost})))
-        assert isinstance(next(iter(rule.check(case))), kind)
+    for block in blocks(page):
+        if block.language == "python":
+            exec("\n".join(block.lines), names)  # the page's own code
+    made, devices = names["device_missing"], names["devices"]
+    assert made.fix == "Record the device too."
+    document = full()
+    runs = [
+        *document["seed_results"],
+        *(r for c in document["controls"].values() for r in c["seed_results"]),
+    ]
+    for cost, kind in (
+        (
+            {"minutes": 9},
+            Failed("/seed_results/0/cost", "minutes without a device", "a device", "none"),
+        ),
+        ({"minutes": 9, "device": "H100"}, Passed()),
+        (None, Unchecked("no run records cost")),
+    ):
+        for run in runs:
+            run.pop("cost", None)
+        if cost:
+            runs[0]["cost"] = cost
+        results = from_document(patched(document, {}))
+        assert list(made.check(Case(results))) == [kind]
+        found = {"/seed_results/0/cost/device": "H100"} if cost and "device" in cost else {}
+        assert devices(results) == found
 
 
 def test_indented_blocks_hide_no_command() -> None:

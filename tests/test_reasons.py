@@ -144,7 +144,8 @@ def test_the_list_names_every_slug_below_its_family(capsys: pytest.CaptureFixtur
     assert main(["explain"]) == 0
     out = capsys.readouterr().out
     assert [line.partition(":")[0] for line in out.splitlines() if line.endswith("?")] == [
-        *FAMILIES
+        *FAMILIES,
+        "checks",
     ]
     assert all(slug in out for slug in REASONS)
 

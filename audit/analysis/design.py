@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 POWER = 0.8
 # The seed spread is taken at this one-sided upper limit: few seeds often look alike by luck.
 SPREAD_LIMIT = 0.8
-MORE_TASKS = 10
 
 
 @dataclass(frozen=True)
@@ -102,22 +101,6 @@ class Design:
             components=components,
             seeds=self.seeds,
             tasks=self.tasks,
-            samples=self.samples,
-            target_power=POWER,
-            level=self.level,
-        )
-
-    def seeds_for(self, effect: float, tasks: int | None = None) -> int | None:
-        """Return the seeds an arm that see an effect at 80% power; None above 1,000.
-
-        The seed spread is taken at the upper limit of the pooled estimate.
-        """
-        from audit.stats import seeds_needed
-
-        return seeds_needed(
-            effect,
-            components=self.planned,
-            tasks=tasks or self.tasks,
             samples=self.samples,
             target_power=POWER,
             level=self.level,

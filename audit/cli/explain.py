@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator
 
 from audit.cli.examples import add_examples
+from audit.cli.rules import listed
 from audit.errors import UsageError
 from audit.reasons import FAMILIES, REASONS, RETIRED, Reason, find_reason, in_family
 from audit.rules import CATALOGUE, Rule, find_rule
@@ -19,6 +20,7 @@ EXAMPLES = (
     "audit explain one-seed",
     "audit explain MECH001",
     "audit explain",
+    "audit explain --coverage results.json",
 )
 
 _KINDS = {
@@ -36,14 +38,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "word",
         nargs="?",
         metavar="WORD",
-        help="a reason, a rule's id or slug, e.g. one-seed or SCHEMA001 (all reasons)",
+        help="a reason, a rule's id or slug, e.g. one-seed or SCHEMA001 (all of them)",
+    )
+    parser.add_argument(
+        "--coverage",
+        metavar="FILE",
+        help="which keys of a results file some check reads, and which none does",
     )
     parser.add_argument("--format", choices=("text", "markdown"), default="text")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print the page; the status is 0, or 2 where nothing has this name."""
-    if options.word is None:
+    """Print what was asked for; the status is 0, or 2 where nothing has this name."""
+    if options.coverage is not None:
+        if options.word is not None:
+            raise UsageError("give a word or --coverage FILE, not both")
+        lines = _coverage(options.coverage)
+    elif options.word is None:
         lines = _markdown() if options.format == "markdown" else _listed()
     else:
         lines = _pages(options.word)
@@ -56,7 +67,7 @@ def _pages(word: str) -> Iterator[str]:
     reason = find_reason(rule.slug if rule is not None else word)
     if rule is None and reason is None:
         near = _near(word, {slug: slug for slug in REASONS})
-        near = near or "; `audit rules` lists the rules, `audit explain` the reasons"
+        near = near or "; `audit explain` lists all words"
         raise UsageError(f"nothing is called {shortened(word, 100)!r}{near}")
     if rule is not None:
         yield from _page(rule)
@@ -67,7 +78,7 @@ def _pages(word: str) -> Iterator[str]:
 
 def suggestion(name: str) -> str:
     """Return rules whose id or slug is close to a name, as the tail of a sentence."""
-    return _near(name, {}) or "; `audit rules` lists them"
+    return _near(name, {}) or "; `audit explain` lists them"
 
 
 def _near(name: str, known: dict[str, str]) -> str:
@@ -114,7 +125,21 @@ def _listed() -> Iterator[str]:
         yield ""
     retired = [r for r in REASONS.values() if r.kind == RETIRED]
     yield f"no longer given: {', '.join(r.slug for r in retired)}"
-    yield "audit explain WORD says more; audit rules lists the checks"
+    yield ""
+    yield "checks: Does the file agree with its contract, with itself and with the data?"
+    yield from (f"  {line}" for line in listed(CATALOGUE))
+    yield ""
+    yield "audit explain WORD says more"
+
+
+def _coverage(path: str) -> Iterator[str]:
+    from audit.coverage import coverage
+    from audit.results import load
+
+    results = load(path)
+    found = coverage(results)
+    yield f"{results.name}: {len(found.read)} keys are read by a check; by none:"
+    yield from (f"  {pointer}" for pointer in found.unread or ("(every key is read)",))
 
 
 def _markdown() -> Iterator[str]:

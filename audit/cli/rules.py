@@ -38,15 +38,19 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _text(rules: Sequence[Rule]) -> str:
+    return "\n".join(listed(rules)) + "\n"
+
+
+def listed(rules: Sequence[Rule]) -> Iterator[str]:
+    """Yield the lines of a table of rules: id, slug, severity and summary."""
     slug = max(len(rule.slug) for rule in rules)
     number = max(len(rule.id) for rule in rules)
-    lines = []
     for rule in rules:
         start = f"{rule.id:<{number}}  {rule.slug:<{slug}}  {rule.severity.label:<7}  "
         room = max(100 - len(start), 30)
         first, *others = textwrap.wrap(rule.summary, room, break_on_hyphens=False)
-        lines += [start + first, *(" " * len(start) + line for line in others)]
-    return "\n".join(lines) + "\n"
+        yield start + first
+        yield from (" " * len(start) + line for line in others)
 
 
 def _json(rules: Sequence[Rule]) -> str:
@@ -80,7 +84,7 @@ def _page(rules: Sequence[Rule]) -> Iterator[str]:
     yield ""
     yield "Made from the docstrings of the rules by `audit rules --format markdown`."
     yield ""
-    yield "| rule | slug | severity | speaks when |"
+    yield "| rule | slug | severity | reported when |"
     yield "| --- | --- | --- | --- |"
     for rule in rules:
         link = f"[{rule.id}](#{rule.id.lower()}-{rule.slug})"

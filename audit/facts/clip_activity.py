@@ -93,7 +93,7 @@ def _of_updates(arm: ArmLog) -> ClipActivity:
 
 
 def _first_later(arm: ArmLog) -> str | None:
-    """Return where the first logged update stands that could have clipped."""
+    """Return the pointer of the first logged update that could have clipped."""
     audited = (u.pointer for u in arm.updates if u.place and u.first < u.end)
     later = (u.pointer for u in arm.updates if u.place)
     return next(chain(audited, later), None)

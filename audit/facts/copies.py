@@ -53,7 +53,7 @@ class SamePair:
     text : str
         What the two share, with its numbers: ``the same final parameters``.
     pointers : tuple of str
-        Where it stands in the file: that of the second run first.
+        JSON Pointers of it, that of the second run first.
     """
 
     first: int

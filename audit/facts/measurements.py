@@ -1,4 +1,4 @@
-"""Every place where a file records what an evaluation gave, as totals and task by task."""
+"""Every place where a file records what an evaluation gave, as totals and per task."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Measurement:
 
     @property
     def tokens_by_task(self) -> float | None:
-        """Tokens from the mean lengths task by task."""
+        """Tokens from the mean lengths per task."""
         if self.evaluation is None:
             return None
         means, samples = self.evaluation.document.get("mean_tokens"), self.evaluation.samples

@@ -111,7 +111,7 @@ class LoggedUpdate(NamedTuple):
 
     @property
     def pointer(self) -> str:
-        """Where it stands in the file."""
+        """JSON Pointer of the update."""
         return join(self.log.run.pointer, "training", self.step, "updates", self.place)
 
 
@@ -181,7 +181,7 @@ class ArmLog:
 
     @cached_property
     def of_first_updates(self) -> bytearray:
-        """One byte an audit, 1 where it is of the first update of a step."""
+        """One byte per audit, 1 where it is of the first update of a step."""
         return bytearray().join(
             bytes(end - first) if place else b"\x01" * (end - first)
             for _, _, place, _, first, end in self.updates
@@ -192,7 +192,7 @@ class ArmLog:
         return self.updates[bisect_right(self._starts, index) - 1]
 
     def pointer(self, index: int, name: str) -> str:
-        """Return where a field of an audit stands in the file."""
+        """Return the pointer of a field of an audit."""
         update = self.update_of(index)
         return join(update.pointer, "response_audits", index - update.first, name)
 

@@ -10,7 +10,7 @@ from audit.errors import ImportRefused, UsageError
 from audit.run_names import run_of
 
 # `--seed-from path`: the usual tokens, the surest first; the first that a path has is taken.
-_TOKENS = (
+TOKENS = (
     re.compile(r"(?:^|[-_/=.])(?:train_?)?seeds?[-_=]?(\d{1,15})(?!\d)", re.IGNORECASE),
     re.compile(r"(?:^|[-_/])s(\d{1,15})(?=$|[-_/.])"),
     re.compile(r"__(\d{1,15})__\d{9,}"),
@@ -72,7 +72,7 @@ def seeds_of(paths: Sequence[str], pattern: str) -> list[int]:
 
 
 def _usual(path: str) -> list[tuple[str, int, int]]:
-    for token in _TOKENS:
+    for token in TOKENS:
         found = [(match[1], *match.span(1)) for match in token.finditer(path)]
         if found:
             return found

@@ -15,9 +15,9 @@ from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
 from audit.importers.metric_names import ACCURACY, reading_of
 from audit.importers.notes import gathered
+from audit.importers.one_scale import refuse_mixed_scales
 from audit.importers.path_seeds import seeds_of
 from audit.importers.same_run import COUNTS, SETTLE, ArmRun, blocks_of, joined, with_blocks
-from audit.importers.scales import refuse_mixed_scales
 from audit.run_names import run_of
 
 _READING = ("scale", "higher_is_better", "kind")

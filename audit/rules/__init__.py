@@ -73,7 +73,7 @@ _FAMILIES: tuple[ModuleType, ...] = (
 
 def _of(family: ModuleType) -> list[Rule]:
     declared = [value for value in vars(family).values() if isinstance(value, Rule)]
-    # SEED001 speaks on claims, and stands before CLAIM001.
+    # SEED001 is about claims, and comes before CLAIM001.
     return sorted(declared, key=lambda found: (found.family != "SEED", found.id))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from audit.facts.training_logs import RunLog, step_pointer
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -19,15 +19,15 @@ _BINARY = frozenset((0, 1))
 _FEWEST = 20
 
 
-@rule("ADV001", "advantage-formula", Severity.ERROR, each=RunLog)
+@rule("ADV001", "advantage-formula", ERROR, each=RunLog)
 def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
     """An advantage is not (reward - mean) / (std + epsilon) of its group, to float32.
 
     Where telemetry.advantage.scale is none it is reward - mean.
 
     Why
-        Advantages weigh every token of the update. Rewards that do not give them are not the
-        rewards the run trained on.
+        Advantages weight every token of the update. Rewards that do not give these advantages are
+        not the rewards the run trained on.
     Fix
         Write both lists from one batch in one order; state telemetry.advantage (TRL has ddof 1,
         epsilon 1e-4), without which ddof 0 and 1e-6 are taken.
@@ -106,7 +106,7 @@ def _spread(rewards: tuple[float, ...], ddof: int) -> float:
     return math.sqrt(sum((r - mean) * (r - mean) for r in rewards) / (len(rewards) - ddof))
 
 
-@rule("ADV002", "trained-without-variance", Severity.ERROR, each=RunLog)
+@rule("ADV002", "trained-without-variance", ERROR, each=RunLog)
 def trained_without_variance(log: RunLog) -> Iterator[CheckResult]:
     """A group whose rewards are all equal was trained on, though such groups are rejected.
 
@@ -138,14 +138,14 @@ def trained_without_variance(log: RunLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule("ADV003", "correct-counts", Severity.ERROR, each=RunLog)
+@rule("ADV003", "correct-counts", ERROR, each=RunLog)
 def correct_counts(log: RunLog) -> Iterator[CheckResult]:
-    """A group's count of right responses is not its number of rewards 1.
+    """A group's count of right responses is not the number of its rewards equal to 1.
 
     Why
-        Clips that follow the count act on it, and curves of accuracy are drawn from it.
+        Clips that depend on the count use it, and accuracy curves are drawn from it.
     Fix
-        Count the right responses group after group, in the order of rewards.
+        Count the right responses per group, in the order of rewards.
     Bad
         "rewards": [0, 1, 0, 1], "correct_counts": [3]
     Good
@@ -173,9 +173,9 @@ def correct_counts(log: RunLog) -> Iterator[CheckResult]:
         )
 
 
-@rule("ADV004", "odd-reward", Severity.WARNING, each=Case)
+@rule("ADV004", "odd-reward", WARNING, each=Case)
 def odd_reward(case: Case) -> Iterator[CheckResult]:
-    """One reward of the file, and only one, is neither 0 nor 1.
+    """Exactly one reward of the file is neither 0 nor 1.
 
     Where all of at least 20 rewards but one are 0 or 1, that one is a rare kind of reward or a
     slip. Advantages do not tell: they stay the same when the one reward that differs is scaled.

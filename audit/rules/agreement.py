@@ -13,7 +13,7 @@ from audit.results import Results
 from audit.rules.check import CheckResult, Failed, Passed
 
 Stated = tuple[str, Any]
-"""A pointer and the value that stands there."""
+"""A pointer and the value found there."""
 
 _LONGEST = 80
 

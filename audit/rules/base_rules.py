@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import Results
 from audit.rules.agreement import block_agreement, same_key
@@ -34,13 +34,13 @@ def _figures(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     return kept
 
 
-@rule("BASE001", "deterministic-baseline", Severity.WARNING, each=Case)
+@rule("BASE001", "deterministic-baseline", WARNING, each=Case)
 def deterministic_baseline(case: Case) -> Iterator[CheckResult]:
     """The evaluations of the base are identical, so their spread of zero is no noise floor.
 
     Why
-        Greedy decoding, or one evaluation recorded several times, always repeats itself. The zero
-        says nothing about how far a score moves by chance: any difference would clear it.
+        Greedy decoding, or one evaluation recorded several times, always gives the same result. A
+        spread of zero then says nothing about chance: any difference would exceed it.
     Fix
         Sample with a temperature and a new seed each time, or take the floor from the number of
         tasks.
@@ -68,13 +68,13 @@ def _detail(block: Mapping[str, Any]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-@rule("BASE002", "baseline-mismatch", Severity.ERROR, each=Case)
+@rule("BASE002", "baseline-mismatch", ERROR, each=Case)
 def baseline_mismatch(case: Case) -> Iterator[CheckResult]:
-    """One evaluation of the base differs where the others are the same to the token.
+    """One evaluation of the base differs although all others are identical to the token.
 
     Why
-        The others show that the evaluation repeats itself exactly, in all runs or at each seed;
-        this one was made with another model or other settings, or was edited.
+        The others show that the evaluation is exactly repeatable; this one used another model or
+        other settings, or was edited.
     Fix
         Evaluate the base again in that run, or find out what was different.
     Bad

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from audit.facts.training_logs import ArmLog, LoggedUpdate
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.pointer import join
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.regions import Region, region_of
@@ -22,19 +22,12 @@ _MEANS = ("lower_mean", "upper_mean")
 _NO_REGION = "the protocol does not fix the bounds of the ratio"
 
 
-@rule(
-    "BOUND001",
-    "bounds-around-one",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND001", "bounds-around-one", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def bounds_around_one(arm: ArmLog) -> Iterator[CheckResult]:
     """A mean lower bound lies above 1, or a mean upper bound below.
 
     Why
-        A trust region holds the policy it was built around, whose ratio is 1.
+        A trust region contains the policy it was built around, whose ratio is 1.
     Fix
         Write the bounds themselves, not their distances from 1.
     Bad
@@ -48,7 +41,7 @@ def bounds_around_one(arm: ArmLog) -> Iterator[CheckResult]:
         limits = (-math.inf, 1 + _MEAN_NOISE) if sign > 0 else (1 - _MEAN_NOISE, math.inf)
         for index, value in _beyond(arm, name, (0, len(arm.audits)), limits):
             held -= 1
-            message = "the bounds do not hold the ratio 1"
+            message = "the bounds do not include the ratio 1"
             yield Failed(arm.pointer(index, name), message, expected, repr(value))
         held += arm.known(name)
     yield Passed(held) if held else Unchecked("no bounds in the log", arm.arm.pointer)
@@ -70,14 +63,7 @@ def _beyond(
             yield index, value
 
 
-@rule(
-    "BOUND002",
-    "bounds-constant",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND002", "bounds-constant", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def bounds_constant(arm: ArmLog) -> Iterator[CheckResult]:
     """A response's mean bounds differ between the updates of one step.
 
@@ -85,7 +71,7 @@ def bounds_constant(arm: ArmLog) -> Iterator[CheckResult]:
         They follow from the policy that sampled, which does not change within a step.
     Fix
         Compute the bounds from the old log-probabilities; name responses by sequence where an
-        update holds only part of them.
+        update has only part of them.
     Bad
         "upper_mean": 1.12 in inner update 1 and 1.14 in inner update 2
     Good
@@ -136,16 +122,10 @@ def _matched(
             yield index, before[name]
 
 
-@rule(
-    "BOUND003",
-    "region-named",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND003", "region-named", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def region_named(arm: ArmLog) -> Iterator[CheckResult]:
-    """A response was audited in another region than its arm, or than the protocol names.
+    """A response was audited in another trust region than the rest of its arm, or than the protocol
+    names.
 
     Why
         An arm is one recipe. Bounds of two kinds mean that two recipes were run under one name.
@@ -182,14 +162,7 @@ def region_named(arm: ArmLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule(
-    "BOUND004",
-    "fixed-bounds",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND004", "fixed-bounds", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def fixed_bounds(arm: ArmLog) -> Iterator[CheckResult]:
     """A mean bound is not that of the fixed clip, which is the same for every token.
 
@@ -235,14 +208,7 @@ def _regions(arm: ArmLog) -> Iterator[tuple[Region, int, int]]:
             yield region, first, end
 
 
-@rule(
-    "BOUND005",
-    "clipping-explained",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND005", "clipping-explained", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def clipping_explained(arm: ArmLog) -> Iterator[CheckResult]:
     """A response was clipped inside its bounds, or not clipped outside them.
 
@@ -289,14 +255,7 @@ def _edges(region: Region) -> tuple[float, float]:
     return min(math.log1p(region.least_high), down) - _MEAN_NOISE, always + _MEAN_NOISE
 
 
-@rule(
-    "BOUND006",
-    "means-feasible",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND006", "means-feasible", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def means_feasible(arm: ArmLog) -> Iterator[CheckResult]:
     """No mix of token probabilities gives the mean bounds of an atomic region.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from audit.facts.tokens import GENERATED, spent, training_tokens
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import BUDGET_FIELDS, Arm, Run, spent_ratio
 from audit.rules.case import Case
@@ -17,13 +17,13 @@ MATCHED_SHARE = 0.1
 """Tokens per run further apart than this, relative to the smaller, are unmatched."""
 
 
-@rule("COMP001", "unmatched-compute", Severity.WARNING, each=Versus)
+@rule("COMP001", "unmatched-compute", WARNING, each=Versus)
 def unmatched_compute(arms: Versus) -> CheckResult | None:
     """The arms generated different numbers of training tokens.
 
     Why
-        More samples are more chances to learn; a gain at unequal cost is not yet a better recipe.
-        Reported when one arm spent over a tenth more per run.
+        More samples are more chances to learn; a gain at higher cost is not yet a better recipe.
+        Reported when one arm used over a tenth more tokens per run.
     Fix
         Stop both arms at the same number of tokens, or report score against tokens.
     Bad
@@ -48,12 +48,12 @@ def unmatched_compute(arms: Versus) -> CheckResult | None:
 @rule(
     "COMP002",
     "matched-compute-flag",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no arm has the flag and recorded training tokens",
 )
 def matched_compute_flag(case: Case) -> Iterator[CheckResult]:
-    """matched_actual_compute and the tokens of the arms contradict.
+    """matched_actual_compute contradicts the tokens of the arms.
 
     Why
         The flag is what a reader looks at before comparing costs.
@@ -84,12 +84,12 @@ def matched_compute_flag(case: Case) -> Iterator[CheckResult]:
 @rule(
     "COMP003",
     "matched-budget-flag",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no arm has the flag and recorded budgets",
 )
 def matched_budget_flag(case: Case) -> Iterator[CheckResult]:
-    """matched_upper_bound_budget and the protocols of the arms contradict.
+    """matched_upper_bound_budget contradicts the protocols of the arms.
 
     Why
         Steps, prompts per step, group size, token limit and updates per batch bound what an arm
@@ -125,18 +125,12 @@ def _budgets(arm: Arm) -> set[tuple[int | None, ...]]:
     }
 
 
-@rule(
-    "COMP004",
-    "cost-tokens",
-    Severity.ERROR,
-    each=Run,
-    missing="no run records its tokens in two places",
-)
+@rule("COMP004", "cost-tokens", ERROR, each=Run, missing="no run records its tokens in two places")
 def cost_tokens(run: Run) -> Iterator[CheckResult]:
-    """The tokens in a run's cost contradict what its sampling says.
+    """The tokens in a run's cost contradict those in its sampling block.
 
     Why
-        Two counts of one thing; the price and the comparison of costs rest on them.
+        Both count the same thing, and prices and comparisons of cost rest on it.
     Fix
         Count tokens once and write the count to both places; training cannot use more tokens than
         were generated for each update.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from audit import numerals
 from audit.facts.lengths import cut_off, tokens_per_response
-from audit.finding import Severity
+from audit.finding import INFO, WARNING
 from audit.pointer import join
 from audit.results import Evaluation, Run
 from audit.rules.check import CheckResult, Failed, Unchecked
@@ -31,15 +32,16 @@ def _mean_score(runs: Iterable[Run]) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(scores) else None
 
 
-@rule("CONF001", "length-shift", Severity.WARNING, each=Versus)
+@rule("CONF001", "length-shift", WARNING, each=Versus)
 def length_shift(arms: Versus) -> CheckResult | None:
-    """The better arm writes responses of another length.
+    """The better arm writes responses of a different length.
 
     Why
-        Longer responses alone can raise a score (more room to reason), shorter ones too (fewer cut
-        off); the gain is then not the recipe's. Reported from a fifth of the control's length on.
+        Longer responses alone can raise a score (more room to reason), and so can shorter ones
+        (fewer cut off); the gain is then not due to the recipe. Reported from a difference of one
+        fifth of the control's length.
     Fix
-        Compare at equal token budgets, or report the score against the length.
+        Compare at equal token budgets, or report scores against lengths.
     Bad
         0.75 at 540 tokens per response against 0.70 at 410
     Good
@@ -57,14 +59,14 @@ def length_shift(arms: Versus) -> CheckResult | None:
     return Failed(arms.pointer, message, f"within {LENGTH_SHARE:.0%}", f"{shift:+.0%}")
 
 
-@rule("CONF002", "truncation-gap", Severity.WARNING, each=Versus)
+@rule("CONF002", "truncation-gap", WARNING, each=Versus)
 def truncation_gap(arms: Versus) -> CheckResult | None:
-    """The better arm has fewer or more responses cut off.
+    """The better arm has more or fewer responses cut off.
 
     Why
-        A response that is cut off has no answer and counts as wrong; fewer of them is a gain
-        without better reasoning. Reported from ten points apart on; as information where the gap
-        is smaller than that but as large as the gain.
+        A response that is cut off has no answer and counts as wrong, so fewer of them is a gain
+        without better reasoning. Reported from ten points apart; as information where the gap is
+        smaller but as large as the gain.
     Fix
         Raise the token limit of the evaluation until few responses reach it.
     Bad
@@ -82,21 +84,21 @@ def truncation_gap(arms: Versus) -> CheckResult | None:
         return None
     message = (
         f"{ours[0]} of {ours[1]} responses cut off against {theirs[0]} of {theirs[1]}: "
-        f"a gap of {gap:+.3f} beside a gain of {gain:+.3f}"
+        f"a gap of {numerals.signed(gap)} beside a gain of {numerals.signed(gain)}"
     )
-    severity = Severity.WARNING if wide else Severity.INFO
+    severity = WARNING if wide else INFO
     return Failed(arms.pointer, message, f"within {TRUNCATION_GAP}", severity=severity)
 
 
-@rule("CONF003", "errored-items", Severity.WARNING, each=Evaluation, needs=("errored",))
+@rule("CONF003", "errored-items", WARNING, each=Evaluation, needs=("errored",))
 def errored_items(evaluation: Evaluation) -> Failed | None:
-    """Samples of an evaluation ended in an error.
+    """Some samples of an evaluation ended in an error.
 
     Why
-        They count as wrong, whatever the model would have answered; an arm with more of them looks
-        worse, one whose errors were dropped looks better.
+        They count as wrong, whatever the model would have answered. An arm with more errors looks
+        worse, and one whose errors were dropped looks better.
     Fix
-        Run the samples again; if they stay, look at the score both ways.
+        Run these samples again; if the errors remain, report the score with and without them.
     Bad
         "errored": [0, 4, 0]
     Good

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from audit.facts.evaluations import AnswerCounts, answer_counts
 from audit.facts.measurements import Measurement
 from audit.facts.rounding import tolerance
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import Evaluation, Run
 from audit.rules.agreement import Stated, agreement
@@ -17,21 +17,17 @@ from audit.rules.rule import rule
 
 
 @rule(
-    "EVAL001",
-    "impossible-accuracy",
-    Severity.ERROR,
-    each=Case,
-    missing="no accuracy is recorded as a total",
+    "EVAL001", "impossible-accuracy", ERROR, each=Case, missing="no accuracy is recorded as a total"
 )
 def impossible_accuracy(case: Case) -> Iterator[CheckResult]:
-    """An accuracy is no whole number of right answers (GRIM test, Brown and Heathers 2017).
+    """An accuracy is not a whole number of right answers (GRIM test, Brown and Heathers 2017).
 
     Why
-        With n answers an accuracy is k/n. Any other figure was not counted on these examples: it
-        is an average over several sets, a typing error, or an edit.
+        With n answers an accuracy is k/n. Any other figure was not counted on these examples: it is
+        an average over several sets, a typing error, or an edit.
     Fix
         Record the accuracy unrounded, and in examples the answers it is the share of: tasks times
-        samples a task.
+        samples per task.
     Bad
         "accuracy": 0.71, "examples": 8
     Good
@@ -61,7 +57,7 @@ def _share(measurement: Measurement, near: float) -> CheckResult:
 @rule(
     "EVAL002",
     "truncated-count",
-    Severity.ERROR,
+    ERROR,
     each=Measurement,
     needs=("responses", "truncated_responses"),
 )
@@ -87,7 +83,7 @@ def truncated_count(measurement: Measurement) -> Failed | None:
 @rule(
     "EVAL003",
     "token-bounds",
-    Severity.ERROR,
+    ERROR,
     each=Measurement,
     needs=("generated_tokens", "responses", "limit"),
     missing="no evaluation records tokens, responses and the limit of a response",
@@ -119,7 +115,7 @@ def token_bounds(measurement: Measurement) -> Failed | None:
 @rule(
     "EVAL004",
     "evaluation-set",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no two evaluations say on what they were made",
 )
@@ -127,7 +123,7 @@ def evaluation_set(case: Case) -> Iterator[CheckResult]:
     """Runs were evaluated on different sets.
 
     Why
-        A difference between arms then is also a difference between sets of tasks.
+        A difference between arms may then be a difference between task sets.
     Fix
         Evaluate the base and every run of every arm on the same tasks and the same split.
     Bad
@@ -156,12 +152,12 @@ def _stated_sets(case: Case) -> dict[str, list[Stated]]:
     return stated
 
 
-@rule("EVAL006", "benchmark-sets", Severity.WARNING, each=Case)
+@rule("EVAL006", "benchmark-sets", WARNING, each=Case)
 def benchmark_sets(case: Case) -> Iterator[CheckResult]:
     """A benchmark was evaluated in some runs and not in others.
 
     Why
-        A benchmark that is shown only where it went well is selection.
+        Reporting a benchmark only where it went well is selection.
     Fix
         Evaluate every run of every arm on the same benchmarks.
     Bad
@@ -179,14 +175,14 @@ def benchmark_sets(case: Case) -> Iterator[CheckResult]:
         yield Unchecked("no two runs name their benchmarks")
 
 
-@rule("EVAL007", "checkpoint-choice", Severity.WARNING, each=Case)
+@rule("EVAL007", "checkpoint-choice", WARNING, each=Case)
 def checkpoint_choice(case: Case) -> Iterator[CheckResult]:
     """Runs were evaluated at different steps, or their checkpoints chosen on different splits.
 
     Why
-        Choosing a checkpoint for one arm and taking the last of the other favours the first.
+        Choosing the best checkpoint of one arm and taking the last of the other favours the first.
     Fix
-        Fix the step beforehand, or choose in all arms by one rule on one split.
+        Fix the step beforehand, or choose by the same rule on the same split in all arms.
     Bad
         "checkpoint_step": 40 in one arm, 60 in the other
     Good
@@ -207,7 +203,7 @@ def checkpoint_choice(case: Case) -> Iterator[CheckResult]:
 @rule(
     "EVAL005",
     "checkpoint-step",
-    Severity.ERROR,
+    ERROR,
     each=Run,
     missing="no run records its steps and the checkpoint that was evaluated",
 )
@@ -250,12 +246,12 @@ def _answers(run: Run) -> Iterator[tuple[Evaluation, AnswerCounts]]:
             yield evaluation, counts
 
 
-@rule("EVAL008", "nothing-answered", Severity.WARNING, each=Run, missing=_NO_ANSWERS)
+@rule("EVAL008", "nothing-answered", WARNING, each=Run, missing=_NO_ANSWERS)
 def nothing_answered(run: Run) -> Iterator[CheckResult]:
-    """No answer of an evaluation came out: every one ended in an error or has no token.
+    """An evaluation produced no answer: every one ended in an error or has no token.
 
     Why
-        The evaluation did not run; its score of 0 says nothing about the model.
+        The evaluation did not run, so its score of 0 says nothing about the model.
     Fix
         Look at the log of the evaluation, and run it again.
     Bad
@@ -277,15 +273,15 @@ def _lost(counts: AnswerCounts) -> str:
     return ", ".join(parts)
 
 
-@rule("EVAL009", "all-answers-wrong", Severity.WARNING, each=Run, missing=_NO_ANSWERS)
+@rule("EVAL009", "all-answers-wrong", WARNING, each=Run, missing=_NO_ANSWERS)
 def all_answers_wrong(run: Run) -> Iterator[CheckResult]:
-    """No answer of a run is right, or none could be read.
+    """No answer of a run is right, or none could be parsed.
 
     Why
-        The run collapsed, or the answers and the scorer do not fit each other: a broken template,
-        another answer format, a scorer that reads the wrong part.
+        The run collapsed, or answers and scorer do not match: a broken template, another answer
+        format, or a scorer that reads the wrong part.
     Fix
-        Read ten answers of the run. A collapsed run stays in the study as it is.
+        Read ten answers of the run. A collapsed run stays in the study.
     Bad
         "correct": [0, 0, 0] for all tasks
     Good
@@ -305,7 +301,7 @@ def all_answers_wrong(run: Run) -> Iterator[CheckResult]:
 @rule(
     "EVAL010",
     "empty-answers",
-    Severity.WARNING,
+    WARNING,
     each=Run,
     missing="no run records the lengths of its answers",
 )
@@ -313,8 +309,8 @@ def empty_answers(run: Run) -> Iterator[CheckResult]:
     """More than a tenth of a run's answers have no token.
 
     Why
-        An empty answer counts as wrong and was not given by the model: the engine stopped, or the
-        prompt was cut.
+        An empty answer counts as wrong although the model did not give it: the engine stopped, or
+        the prompt was truncated.
     Fix
         Count such answers as errored, and run them again.
     Bad
@@ -336,7 +332,7 @@ def empty_answers(run: Run) -> Iterator[CheckResult]:
 @rule(
     "EVAL011",
     "all-answers-cut-off",
-    Severity.WARNING,
+    WARNING,
     each=Run,
     missing="no run counts the answers that were cut off per task",
 )
@@ -344,7 +340,7 @@ def all_answers_cut_off(run: Run) -> Iterator[CheckResult]:
     """Every answer of an evaluation was cut off.
 
     Why
-        An answer that reaches the token limit has no end; the score is that of the limit.
+        An answer that reaches the token limit is incomplete; the score measures the limit.
     Fix
         Raise condition.max_tokens until few answers reach it.
     Bad

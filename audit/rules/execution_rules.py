@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from audit.facts.training_logs import RunLog
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.pointer import join
 from audit.results import Arm, Run
 from audit.rules.case import Case
@@ -14,12 +14,12 @@ from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
 
 
-@rule("EXEC001", "completed-seeds", Severity.ERROR, each=Case)
+@rule("EXEC001", "completed-seeds", ERROR, each=Case)
 def completed_seeds(case: Case) -> Iterator[CheckResult]:
     """The number of completed seeds is not the number of finished runs.
 
     Why
-        A run that is counted and not shown was left out, and nobody can tell why.
+        A run that is counted but not shown was left out, and nobody can tell why.
     Fix
         List every run, those that failed with their status.
     Bad
@@ -39,12 +39,12 @@ def completed_seeds(case: Case) -> Iterator[CheckResult]:
     yield from _absent(case, "completed_seeds")
 
 
-@rule("EXEC002", "rollout-groups", Severity.ERROR, each=Case)
+@rule("EXEC002", "rollout-groups", ERROR, each=Case)
 def rollout_groups(case: Case) -> Iterator[CheckResult]:
     """The groups trained on by each run are not those of its log.
 
     Why
-        Two counts of one thing disagree: one of them describes another run.
+        Two counts of the same thing disagree; one of them describes another run.
     Fix
         Count the groups in each run's training log.
     Bad
@@ -63,7 +63,7 @@ def _groups(run: Run) -> int | None:
     return int(planned * log.groups) if planned is not None and run.finished else None
 
 
-@rule("EXEC003", "gradient-steps", Severity.ERROR, each=Case)
+@rule("EXEC003", "gradient-steps", ERROR, each=Case)
 def gradient_steps(case: Case) -> Iterator[CheckResult]:
     """The optimizer steps of each run are not those of its log.
 
@@ -89,12 +89,12 @@ def _updates(run: Run) -> int | None:
     return int(steps * inner)
 
 
-@rule("EXEC004", "rejected-groups", Severity.ERROR, each=Case)
+@rule("EXEC004", "rejected-groups", ERROR, each=Case)
 def rejected_groups(case: Case) -> Iterator[CheckResult]:
     """The rejected groups of each run are not those of its sampling block.
 
     Why
-        Rejected groups are compute that equal optimizer steps hide.
+        Rejected groups are compute that equal numbers of optimizer steps hide.
     Fix
         Write both counts from one counter.
     Bad
@@ -113,12 +113,12 @@ def _rejected(run: Run) -> int | None:
     return None if count is None else int(count)
 
 
-@rule("EXEC005", "training-tokens-of-runs", Severity.ERROR, each=Case)
+@rule("EXEC005", "training-tokens-of-runs", ERROR, each=Case)
 def generated_tokens(case: Case) -> Iterator[CheckResult]:
     """The training tokens of each run are not those of its sampling block.
 
     Why
-        Tokens are the compute that a comparison of arms rests on.
+        A comparison of compute rests on these tokens.
     Fix
         Write both counts from one counter.
     Bad
@@ -134,7 +134,7 @@ def _tokens(run: Run) -> int | None:
     return None if count is None else int(count)
 
 
-@rule("EXEC006", "stated-leakage", Severity.ERROR, each=Case)
+@rule("EXEC006", "stated-leakage", ERROR, each=Case)
 def stated_leakage(case: Case) -> Iterator[CheckResult]:
     """An arm's statement on leakage is not that of its runs.
 
@@ -168,16 +168,17 @@ def stated_leakage(case: Case) -> Iterator[CheckResult]:
 @rule(
     "EXEC007",
     "parameters-changed",
-    Severity.ERROR,
+    ERROR,
     each=Run,
     needs=("parameters_changed",),
     missing="no run has parameters_changed and gradient norms or hashes",
 )
 def parameters_changed(run: Run) -> Iterator[CheckResult]:
-    """A run says that its parameters changed, or did not, against its gradients or hashes.
+    """A run says that its parameters changed, or did not, and its gradients or hashes contradict
+    it.
 
     Why
-        Parameters without a gradient do not move, and those that moved had one.
+        Parameters without a gradient do not move, and those that moved had a gradient.
     Fix
         Compare the parameters before and after training.
     Bad
@@ -226,7 +227,7 @@ def _absent(case: Case, name: str) -> Iterator[CheckResult]:
 
 
 def _per_run(case: Case, name: str, count: Callable[[Run], int | None]) -> Iterator[CheckResult]:
-    """Compare a list with one entry a run against what each run gives."""
+    """Compare a list with one entry per run against what each run gives."""
     for arm, checks in _checks(case):
         if name not in checks:
             continue
@@ -234,7 +235,7 @@ def _per_run(case: Case, name: str, count: Callable[[Run], int | None]) -> Itera
         pointer = join(arm.pointer, "execution_checks", name)
         runs = arm.finished if len(stated) == len(arm.finished) else arm.runs
         if len(stated) != len(runs):
-            yield Failed(pointer, "not one entry a run", str(len(runs)), str(len(stated)))
+            yield Failed(pointer, "not one entry per run", str(len(runs)), str(len(stated)))
         for index, (value, run) in enumerate(zip(stated, runs, strict=False)):
             expected = count(run)
             if expected is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.finding import Severity
+from audit.finding import ERROR, INFO, WARNING
 from audit.pointer import join
 from audit.rules.agreement import owners
 from audit.rules.case import Case
@@ -12,9 +12,9 @@ from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
 
 
-@rule("FLAG001", "formal-diagnostic", Severity.ERROR, each=Case)
+@rule("FLAG001", "formal-diagnostic", ERROR, each=Case)
 def formal_diagnostic(case: Case) -> Iterator[CheckResult]:
-    """The file calls itself a formal comparison and a diagnostic.
+    """The file calls itself both a formal comparison and a diagnostic.
 
     Why
         A diagnostic shows that the machinery works; it was not designed to compare.
@@ -36,9 +36,9 @@ def formal_diagnostic(case: Case) -> Iterator[CheckResult]:
         yield Passed()
 
 
-@rule("FLAG002", "not-measured-locally", Severity.WARNING, each=Case)
+@rule("FLAG002", "not-measured-locally", WARNING, each=Case)
 def not_measured(case: Case) -> Iterator[CheckResult]:
-    """The figures were not measured by who wrote the file.
+    """The figures were not measured by the author of the file.
 
     Why
         Copied figures cannot be checked against the runs they came from.
@@ -58,12 +58,12 @@ def not_measured(case: Case) -> Iterator[CheckResult]:
         yield Failed("/measured_locally", "the figures were measured elsewhere", "true", "false")
 
 
-@rule("FLAG003", "unverified-data", Severity.WARNING, each=Case)
+@rule("FLAG003", "unverified-data", WARNING, each=Case)
 def unverified_data(case: Case) -> Iterator[CheckResult]:
-    """The data was not held against its hash before use.
+    """The data were not checked against their hash before use.
 
     Why
-        A hash that was written down and not compared proves nothing about what was read.
+        A hash that is recorded but not compared proves nothing about the data that were read.
     Fix
         Hash the file when it is opened, and stop on a difference.
     Bad
@@ -85,12 +85,12 @@ def unverified_data(case: Case) -> Iterator[CheckResult]:
         yield Unchecked("the file does not say whether the data was verified")
 
 
-@rule("FLAG004", "diagnostic-claim", Severity.INFO, each=Case)
+@rule("FLAG004", "diagnostic-claim", INFO, each=Case)
 def diagnostic_claim(case: Case) -> Iterator[CheckResult]:
-    """A claim is made on a file that calls itself a diagnostic.
+    """A claim is made in a file that calls itself a diagnostic.
 
     Why
-        Its authors say the study was not made to carry claims.
+        Its authors say that the study was not designed to support claims.
     Fix
         Claim from a study that was designed for it, with seeds and tasks planned beforehand.
     Bad

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from audit.facts.training_logs import ArmLog, LoggedUpdate, RunLog, step_pointer
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
@@ -38,20 +38,13 @@ _AUDIT_FLOATS = (
 )
 
 
-@rule(
-    "FLOAT001",
-    "single-precision",
-    Severity.WARNING,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("FLOAT001", "single-precision", WARNING, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def single_precision(arm: ArmLog) -> Iterator[CheckResult]:
-    """A value is no float32 in a column that otherwise is.
+    """A value is not a float32 in a column that otherwise is.
 
     Why
-        Trainers compute in single precision, and such numbers have 29 zero bits at their end as
-        doubles. One that has not was rounded, scaled or typed after the fact.
+        Trainers compute in single precision, and such numbers end in 29 zero bits when read as
+        doubles. A value that does not was rounded, scaled or typed afterwards.
     Fix
         Write every value as the trainer gave it.
     Bad
@@ -110,14 +103,7 @@ def _advantage_pointer(lists: list[tuple[RunLog, int, list[Any]]], at: int) -> s
     raise IndexError(at)
 
 
-@rule(
-    "FLOAT002",
-    "log-ratio-in-region",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("FLOAT002", "log-ratio-in-region", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def log_ratio_in_region(arm: ArmLog) -> Iterator[CheckResult]:
     """A log ratio is finer than float32 leaves it inside the trust region.
 
@@ -184,7 +170,7 @@ def _least_log_probability(region: Region, value: float) -> float:
     return min(up, down) - 1e-4
 
 
-@rule("FLOAT003", "log-ratio-step", Severity.WARNING, each=Case)
+@rule("FLOAT003", "log-ratio-step", WARNING, each=Case)
 def log_ratio_step(case: Case) -> Iterator[CheckResult]:
     """One log ratio of the file, and only one, is finer than all the others.
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from audit.finding import Severity
+from audit.finding import ERROR, INFO, WARNING
 from audit.pointer import join
 from audit.results import Arm, Results, Run
 from audit.rules.agreement import Stated, agreement, block_agreement, owners
@@ -19,14 +19,10 @@ _SEEDS_SHOWN = 20
 
 
 @rule(
-    "IDENT001",
-    "method-name",
-    Severity.ERROR,
-    each=Case,
-    missing="no arm's name stands in more than one place",
+    "IDENT001", "method-name", ERROR, each=Case, missing="no arm's name is recorded in two places"
 )
 def method_name(case: Case) -> Iterator[CheckResult]:
-    """An arm is called by different names.
+    """An arm has different names in different places.
 
     Why
         A run that names another arm may have been made by it: then the arms are swapped or mixed.
@@ -60,9 +56,9 @@ def _keys(document: Mapping[str, Any]) -> list[Stated]:
     return [(join("", key), name) for key, name in names.items()]
 
 
-@rule("IDENT002", "seed-lists", Severity.ERROR, each=Case)
+@rule("IDENT002", "seed-lists", ERROR, each=Case)
 def seed_lists(case: Case) -> Iterator[CheckResult]:
-    """The lists of seeds and the seeds of the runs do not agree.
+    """The lists of seeds do not agree with the seeds of the runs.
 
     Why
         A listed seed without a run was lost or dropped; a run without a listed seed was added.
@@ -143,12 +139,12 @@ def _listed(seeds: tuple[int, ...]) -> str:
 @rule(
     "IDENT003",
     "copied-blocks",
-    Severity.ERROR,
+    ERROR,
     each=Case,
-    missing="no dataset or checkpoint block stands more than once",
+    missing="no dataset or checkpoint block is recorded twice",
 )
 def copied_blocks(case: Case) -> Iterator[CheckResult]:
-    """The data or the checkpoint of a run is not that of the others.
+    """The data or the checkpoint of a run differ from those of the others.
 
     Why
         Runs that started from another checkpoint or saw other data cannot be compared, and a hash
@@ -176,12 +172,12 @@ def _copies(results: Results, key: str) -> Iterator[tuple[str, Mapping[str, Any]
 @rule(
     "IDENT004",
     "checkpoint-mirror",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no checkpoint names the mirror that was loaded",
 )
 def mirror(case: Case) -> Iterator[CheckResult]:
-    """The copy of the checkpoint that was loaded is not the one that is named.
+    """The copy of the checkpoint that was loaded is not the one named.
 
     Why
         Two revisions of one model are two baselines.
@@ -206,14 +202,14 @@ def mirror(case: Case) -> Iterator[CheckResult]:
 _LABELS = {
     "diagnostic_only": None,
     "evaluation_tier": None,
-    "device": Severity.WARNING,
-    "limitations": Severity.INFO,
+    "device": WARNING,
+    "limitations": INFO,
 }
 
 
-@rule("IDENT005", "run-labels", Severity.ERROR, each=Case, missing="the runs carry no labels")
+@rule("IDENT005", "run-labels", ERROR, each=Case, missing="the runs have no labels")
 def run_labels(case: Case) -> Iterator[CheckResult]:
-    """A run is labelled otherwise than the rest of the file.
+    """A run is labelled differently from the rest of the file.
 
     Why
         diagnostic_only and evaluation_tier say what may be claimed; a run with another label was
@@ -239,13 +235,13 @@ def run_labels(case: Case) -> Iterator[CheckResult]:
 @rule(
     "IDENT006",
     "parameters-flag",
-    Severity.ERROR,
+    ERROR,
     each=Run,
     needs=("initial_parameters_sha256", "final_parameters_sha256", "parameters_changed"),
     missing="no run has both parameter hashes and the flag",
 )
 def parameters_flag(run: Run) -> Failed | None:
-    """The hashes of the parameters and the flag that says whether they changed contradict.
+    """The parameter hashes contradict the flag that says whether the parameters changed.
 
     Why
         A run whose parameters are those it started from was not trained.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from audit.facts.conditions import selected_here
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import Evaluation, Results
 from audit.rules.agreement import Stated, agreement, owners
@@ -45,12 +45,13 @@ def _raised(flags: list[Stated], message: str) -> Iterator[CheckResult]:
         yield Failed(raised[0], message + places, "false", "true")
 
 
-@rule("LEAK001", "test-split-read", Severity.WARNING, each=Case, missing=_NO_FLAG)
+@rule("LEAK001", "test-split-read", WARNING, each=Case, missing=_NO_FLAG)
 def test_split_read(case: Case) -> Iterator[CheckResult]:
     """The test split was opened while the study was made.
 
     Why
-        What is seen during a study steers it; the test split then measures memory, not learning.
+        What is seen during a study steers it; the test split then measures how well the study was
+        tuned to it.
     Fix
         Develop on a split of the training data, and open the test split once, at the end.
     Bad
@@ -61,14 +62,14 @@ def test_split_read(case: Case) -> Iterator[CheckResult]:
     return _raised(_test_flags(case.results), "the test split was read")
 
 
-@rule("LEAK002", "gold-in-generation", Severity.ERROR, each=Case, missing=_NO_FLAG)
+@rule("LEAK002", "gold-in-generation", ERROR, each=Case, missing=_NO_FLAG)
 def gold_in_generation(case: Case) -> Iterator[CheckResult]:
-    """The reference answers were in what the policy was given.
+    """The policy was shown the reference answers.
 
     Why
-        The policy then learns to copy an answer that it will not have.
+        It then learns to copy an answer that it will not have later.
     Fix
-        Keep the answers to the reward.
+        Give the answers to the reward only.
     Bad
         "gold_in_generation": true
     Good
@@ -80,7 +81,7 @@ def gold_in_generation(case: Case) -> Iterator[CheckResult]:
 @rule(
     "LEAK003",
     "selected-on-test",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="the file does not say on what data checkpoints were chosen",
 )
@@ -88,9 +89,9 @@ def selected_on_test(case: Case) -> Iterator[CheckResult]:
     """The checkpoint was chosen on the data it is judged by.
 
     Why
-        The best of several checkpoints on a split is too good on that split by construction.
+        The best of several checkpoints scores too well on the data it was chosen on.
     Fix
-        Choose the checkpoint beforehand or on another split, and say which in selected_on.
+        Choose the checkpoint beforehand or on another split, and name that split in selected_on.
     Bad
         "split": "test", "selected_on": "test"
     Good
@@ -119,24 +120,20 @@ def _selected(evaluation: Evaluation) -> Failed:
         f"the checkpoint was chosen on {where}",
         "another split",
         chosen,
-        None if on_test else Severity.WARNING,
+        None if on_test else WARNING,
     )
 
 
 @rule(
-    "LEAK004",
-    "leakage-flags",
-    Severity.ERROR,
-    each=Case,
-    missing="no such flag is recorded in two places",
+    "LEAK004", "leakage-flags", ERROR, each=Case, missing="no such flag is recorded in two places"
 )
 def leakage_flags(case: Case) -> Iterator[CheckResult]:
-    """Flags that state one fact about leakage contradict.
+    """Flags about the same leakage contradict each other.
 
     Why
         A run that says the test split was opened outweighs a header that says it was not.
     Fix
-        Find out which is right, and set all of them from the program that knows.
+        Find out which is right, and set all of them from the same program.
     Bad
         "test_read": false in the dataset block, "test_opened": true in the protocol
     Good
@@ -149,7 +146,7 @@ def leakage_flags(case: Case) -> Iterator[CheckResult]:
 @rule(
     "LEAK005",
     "holdout-counts",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no check of the overlap between training and evaluation is recorded",
 )

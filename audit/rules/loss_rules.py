@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from audit.facts.training_logs import ArmLog, LoggedUpdate
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.pointer import join
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.float32 import EXACT_PER_ODD
@@ -18,7 +18,7 @@ from audit.rules.scopes import NO_AUDITS
 _TOKEN_MEAN = 32 * 2.0**-24
 
 
-@rule("LOSS001", "first-loss", Severity.ERROR, each=ArmLog)
+@rule("LOSS001", "first-loss", ERROR, each=ArmLog)
 def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
     """The loss of a batch's first update is not minus the mean advantage.
 
@@ -67,14 +67,7 @@ def _advantages(arm: ArmLog, update: LoggedUpdate) -> list[float]:
     return [every[number] for number in known] if len(known) == len(present) else []
 
 
-@rule(
-    "LOSS002",
-    "loss-lattice",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("LOSS002", "loss-lattice", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def loss_lattice(arm: ArmLog) -> Iterator[CheckResult]:
     """A loss is no multiple of the step that float32 leaves in a mean over the responses.
 

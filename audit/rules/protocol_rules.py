@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from audit.facts.measurements import base_evaluations
-from audit.finding import Severity
+from audit.facts.starts import INITIAL_PARAMETERS, starts
+from audit.finding import ERROR, INFO, WARNING
 from audit.pointer import join
 from audit.results import Arm, Evaluation, Results, Run
 from audit.rules.agreement import block_agreement, leaves, same_key, shown
@@ -16,18 +17,12 @@ from audit.rules.rule import rule
 from audit.rules.scopes import Versus, opponents
 
 
-@rule(
-    "PROTO001",
-    "protocol-varies",
-    Severity.ERROR,
-    each=Arm,
-    missing="no arm has two runs with a protocol",
-)
+@rule("PROTO001", "protocol-varies", ERROR, each=Arm, missing="no arm has two runs with a protocol")
 def protocol_varies(arm: Arm) -> Iterator[CheckResult]:
     """The runs of one arm were made with different settings.
 
     Why
-        Runs of one arm are taken as repetitions; a run with another setting is another recipe.
+        The runs of an arm count as repetitions; a run with another setting is another recipe.
     Fix
         Give each setting its own arm.
     Bad
@@ -59,14 +54,10 @@ def declared_fields(results: Results) -> list[str] | None:
 
 
 @rule(
-    "PROTO002",
-    "undeclared-change",
-    Severity.INFO,
-    each=Case,
-    missing="the arms' protocols are not recorded",
+    "PROTO002", "undeclared-change", INFO, each=Case, missing="the arms' protocols are not recorded"
 )
 def undeclared_change(case: Case) -> Iterator[CheckResult]:
-    """The change under test is not declared; it is read off the protocols.
+    """The change under test is not declared, so it is inferred from the protocols.
 
     Why
         Without a declaration, settings that are null in the control and set in the arm are taken
@@ -97,7 +88,7 @@ def undeclared_change(case: Case) -> Iterator[CheckResult]:
 @rule(
     "PROTO003",
     "unmatched-protocol",
-    Severity.WARNING,
+    WARNING,
     each=Versus,
     missing="nothing that both arms record can be compared",
 )
@@ -108,7 +99,7 @@ def unmatched_protocol(arms: Versus) -> Iterator[CheckResult]:
         A difference in steps, decoding, learning rate, seeds or starting weights can be the whole
         effect.
     Fix
-        Train and evaluate both arms alike but for the change, or declare what else was changed in
+        Train and evaluate both arms alike except for the change, or declare all changes in
         change.fields.
     Bad
         "learning_rate": 1e-05 in the arm, 2e-05 in the control
@@ -119,7 +110,7 @@ def unmatched_protocol(arms: Versus) -> Iterator[CheckResult]:
     yield from _settings(arms.results, top, other)
     yield from _decoding(top, other)
     yield from _environments(top, other)
-    yield from _starts(top, other)
+    yield from _starts(arms)
     yield from _seed_sets(top, other)
 
 
@@ -189,19 +180,17 @@ def _conditions(arm: Arm) -> dict[tuple[str | None, str], Evaluation]:
     return found
 
 
-def _starts(top: Arm, arm: Arm) -> Iterator[CheckResult]:
-    key = "initial_parameters_sha256"
-    first = {run.seed: run.document.get(key) for run in top.runs if run.seed is not None}
-    for run in arm.runs:
-        expected = None if run.seed is None else first.get(run.seed)
-        actual = run.document.get(key)
-        if expected is None or actual is None:
+def _starts(arms: Versus) -> Iterator[CheckResult]:
+    for start in starts(arms.results):
+        if start.other.arm != arms.other.name or start.hashes is None:
             continue
+        expected, actual = start.hashes
         if expected == actual:
             yield Passed()
         else:
-            what = f"the starting parameters at seed {run.seed}"
-            yield _found(join(run.pointer, key), what, top, expected, actual)
+            what = f"the starting parameters at seed {start.other.seed}"
+            pointer = join(start.other.pointer, INITIAL_PARAMETERS)
+            yield _found(pointer, what, arms.top, expected, actual)
 
 
 def _seed_sets(top: Arm, arm: Arm) -> Iterator[CheckResult]:
@@ -218,7 +207,7 @@ def _seed_sets(top: Arm, arm: Arm) -> Iterator[CheckResult]:
 @rule(
     "PROTO005",
     "settings-vary",
-    Severity.WARNING,
+    WARNING,
     each=Case,
     missing="no arm has two runs that record their environment or decoding",
 )
@@ -226,7 +215,7 @@ def settings_vary(case: Case) -> Iterator[CheckResult]:
     """Runs of one arm differ in software, device, logging or decoding.
 
     Why
-        Such differences add to the spread between seeds or hide in it.
+        Such differences add to the spread between seeds, or are mistaken for it.
     Fix
         Make all runs of an arm in one environment and evaluate them alike; the sampling seed of an
         evaluation may differ.
@@ -263,13 +252,13 @@ def _conditions_vary(
         yield from block_agreement(blocks, f"in {where}, condition on {benchmark or 'the tasks'},")
 
 
-@rule("PROTO004", "change-without-effect", Severity.WARNING, each=Case)
+@rule("PROTO004", "change-without-effect", WARNING, each=Case)
 def change_without_effect(case: Case) -> Iterator[CheckResult]:
     """A field that is declared as changed is the same in both arms.
 
     Why
-        Either the change was not applied or the declaration is out of date; the study does not
-        test what it says.
+        Either the change was not applied or the declaration is out of date; the study does not test
+        what it claims to test.
     Fix
         Compare the protocols; correct change.fields or run the study again.
     Bad

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from audit.facts import pins
-from audit.finding import Severity
+from audit.finding import ERROR, INFO, WARNING
 from audit.partition import DataFile, file_sha256
 from audit.pointer import join
 from audit.rules.agreement import shown
@@ -27,14 +27,14 @@ def fingerprint(dataset: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(dataset, sort_keys=True).encode("utf-8")).hexdigest()
 
 
-@rule("PROV001", "dataset-fingerprint", Severity.ERROR, each=Case)
+@rule("PROV001", "dataset-fingerprint", ERROR, each=Case)
 def dataset_fingerprint(case: Case) -> Iterator[CheckResult]:
     """The fingerprint is not that of the dataset block.
 
     Why
         The block was changed after the fingerprint was made, or belongs to another file.
     Fix
-        sha256 of json.dumps(dataset, sort_keys=True), computed when the file is written.
+        Compute the SHA-256 of json.dumps(dataset, sort_keys=True) when the file is written.
     Bad
         a dataset block edited by hand
     Good
@@ -53,7 +53,7 @@ def dataset_fingerprint(case: Case) -> Iterator[CheckResult]:
         yield Failed(pointer, "not the hash of the dataset block", computed, shown(recorded))
 
 
-@rule("PROV002", "code-commit", Severity.WARNING, each=Case)
+@rule("PROV002", "code-commit", WARNING, each=Case)
 def commit(case: Case) -> Iterator[CheckResult]:
     """The commit of the code is not a full commit hash.
 
@@ -61,7 +61,7 @@ def commit(case: Case) -> Iterator[CheckResult]:
         A branch moves, a short hash may become ambiguous, and "-dirty" says that the code was
         never committed: nobody can check out what was run.
     Fix
-        git rev-parse HEAD, in a clean checkout.
+        Record the output of git rev-parse HEAD in a clean checkout.
     Bad
         "code_commit": "main"
     Good
@@ -77,9 +77,9 @@ def commit(case: Case) -> Iterator[CheckResult]:
         yield Failed("/provenance/code_commit", message, "40 hexadecimal digits", shown(recorded))
 
 
-@rule("PROV003", "unpinned", Severity.WARNING, each=Case)
+@rule("PROV003", "unpinned", WARNING, each=Case)
 def unpinned(case: Case) -> Iterator[CheckResult]:
-    """A revision, a version or a hash is missing, so that the study cannot be made again.
+    """A revision, a version or a hash is missing, so the study cannot be reproduced.
 
     Why
         The same recipe on another revision of the model, the data or a library is another study.
@@ -98,15 +98,14 @@ def unpinned(case: Case) -> Iterator[CheckResult]:
         yield Failed(missing[0][0], message)
 
 
-@rule("PROV004", "data-hashes", Severity.ERROR, each=Case)
+@rule("PROV004", "data-hashes", ERROR, each=Case)
 def data_hashes(case: Case) -> Iterator[CheckResult]:
-    """The data at hand is not the data the file names.
+    """The training data given are not those the file names.
 
     Why
         The figures then come from other rows, or rows moved between training and validation.
     Fix
-        Give the file that training read; if it is that one, correct the hashes where they are
-        made.
+        Give the file that training read; if this is that file, correct the hashes at their source.
     Bad
         "source_sha256" of another version of the data
     Good
@@ -127,7 +126,7 @@ def data_hashes(case: Case) -> Iterator[CheckResult]:
         recorded = case.results.block("provenance").get("dataset_fingerprint")
         if recorded is not None and recorded == fingerprint(dict(dataset)):
             equal.append("the fingerprint")
-        yield Failed("/dataset", _confirmed(equal, case.data), severity=Severity.INFO)
+        yield Failed("/dataset", _confirmed(equal, case.data), severity=INFO)
 
 
 def _confirmed(equal: list[str], data: DataFile) -> str:
@@ -164,14 +163,14 @@ def _hash(pointer: str, computed: str, recorded: str) -> CheckResult:
     return Failed(pointer, "not the hash of the data at hand", computed, shown(recorded))
 
 
-@rule("PROV005", "checkpoint-files", Severity.ERROR, each=Case)
+@rule("PROV005", "checkpoint-files", ERROR, each=Case)
 def checkpoint_files(case: Case) -> Iterator[CheckResult]:
     """A file of the checkpoint is not the one that was hashed.
 
     Why
         Another weight file is another baseline.
     Fix
-        Fetch the revision the file names, and hash it again.
+        Fetch the revision that the file names, and hash it again.
     Bad
         model.safetensors of another revision
     Good

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import compress
 
 from audit.facts.training_logs import ArmLog
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.float32 import smallest_denominator, to_float32
 from audit.rules.rule import rule
@@ -18,16 +18,9 @@ _SAME_POLICY = 1e-4
 _FRACTIONS = ("clip_fraction", "gated_clip_fraction")
 
 
-@rule(
-    "RATIO001",
-    "ratio-one-at-first",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("RATIO001", "ratio-one-at-first", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def ratio_one_at_first(arm: ArmLog) -> Iterator[CheckResult]:
-    """On the first update of a batch the ratio is not 1, or something was clipped.
+    """On the first update of a batch a ratio is not 1, or something was clipped.
 
     Why
         The policy that is updated is still the one that sampled, so every ratio is 1. If it is
@@ -56,15 +49,10 @@ def ratio_one_at_first(arm: ArmLog) -> Iterator[CheckResult]:
 
 
 @rule(
-    "RATIO002",
-    "clip-fraction-quotient",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
+    "RATIO002", "clip-fraction-quotient", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS
 )
 def clip_fraction_quotient(arm: ArmLog) -> Iterator[CheckResult]:
-    """A clip fraction is not p / q for whole tokens p of a response of q tokens.
+    """A clip fraction is not p / q for a whole number p of the q tokens of a response.
 
     Why
         It counts tokens, and a response has at most max_tokens of them; in float32 the quotient
@@ -95,19 +83,12 @@ def clip_fraction_quotient(arm: ArmLog) -> Iterator[CheckResult]:
     yield Passed(held) if held else Unchecked("max_tokens is not recorded", arm.arm.pointer)
 
 
-@rule(
-    "RATIO003",
-    "clip-fraction-tokens",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("RATIO003", "clip-fraction-tokens", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def clip_fraction_tokens(arm: ArmLog) -> Iterator[CheckResult]:
     """A clip fraction is not a whole number of the response's recorded tokens.
 
     Why
-        Tokens and fraction describe one response; one of them is another response's.
+        Tokens and fraction describe one response; here one of them belongs to another.
     Fix
         Write tokens, clip_fraction and gated_clip_fraction from the same mask.
     Bad
@@ -137,19 +118,12 @@ def _is_share(fraction: float, tokens: int) -> bool:
     return fraction in (share, to_float32(share))
 
 
-@rule(
-    "RATIO004",
-    "gated-share",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("RATIO004", "gated-share", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def gated_share(arm: ArmLog) -> Iterator[CheckResult]:
     """More tokens were stopped by the clip than lay outside the bounds.
 
     Why
-        The sign of the advantage can only take tokens away from those outside.
+        The sign of the advantage can only remove tokens from those outside the bounds.
     Fix
         Count both from the same mask and bounds.
     Bad

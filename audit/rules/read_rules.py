@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed
 from audit.rules.rule import rule
@@ -17,13 +17,13 @@ def _defects(case: Case, kind: str, message: str, expected: str) -> Iterator[Che
         yield Passed()
 
 
-@rule("READ001", "non-finite", Severity.ERROR, each=Case)
+@rule("READ001", "non-finite", ERROR, each=Case)
 def non_finite(case: Case) -> Iterator[CheckResult]:
     """A number is NaN, infinite, or too large for a double.
 
     Why
-        One NaN in a list turns its mean into NaN or is dropped without a word; either way the
-        figure on the page is not the figure of the runs.
+        A NaN turns a mean into NaN, or is silently dropped; either way the figure on the page is
+        not that of the runs.
     Fix
         Write null for a value that was not measured, and say in the run's status what happened.
     Bad
@@ -34,7 +34,7 @@ def non_finite(case: Case) -> Iterator[CheckResult]:
     return _defects(case, "non-finite", "not a finite number", "a finite number")
 
 
-@rule("READ002", "duplicate-key", Severity.ERROR, each=Case)
+@rule("READ002", "duplicate-key", ERROR, each=Case)
 def duplicate_key(case: Case) -> Iterator[CheckResult]:
     """An object has the same key twice.
 
@@ -50,13 +50,13 @@ def duplicate_key(case: Case) -> Iterator[CheckResult]:
     return _defects(case, "duplicate-key", "duplicate key", "one value per key")
 
 
-@rule("READ003", "large-integer", Severity.ERROR, each=Case)
+@rule("READ003", "large-integer", ERROR, each=Case)
 def large_integer(case: Case) -> Iterator[CheckResult]:
     """An integer lies beyond 2^53, where JSON readers round.
 
     Why
-        JavaScript, pandas and jq read such a number as the nearest double: a seed or a token count
-        changes on its way.
+        JavaScript, pandas and jq read such a number as the nearest double, so a seed or a token
+        count changes on the way.
     Fix
         Use a smaller seed; a long label belongs in run_id.
     Bad
@@ -67,7 +67,7 @@ def large_integer(case: Case) -> Iterator[CheckResult]:
     return _defects(case, "large-integer", "an integer beyond 2^53", "at most 9007199254740992")
 
 
-@rule("READ004", "unpaired-surrogate", Severity.ERROR, each=Case)
+@rule("READ004", "unpaired-surrogate", ERROR, each=Case)
 def unpaired_surrogate(case: Case) -> Iterator[CheckResult]:
     r"""A string holds half of a surrogate pair, which no UTF-8 text can carry.
 

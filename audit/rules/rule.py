@@ -101,7 +101,7 @@ class Rule:
 
     @property
     def statement(self) -> str:
-        """What is wrong when the rule speaks."""
+        """What is wrong when the rule reports something."""
         return _joined(self._page["Statement"])
 
     @property
@@ -116,7 +116,7 @@ class Rule:
 
     @property
     def bad(self) -> str:
-        """An example that the rule speaks on."""
+        """An example that fails."""
         return self._page.get("Bad", "")
 
     @property

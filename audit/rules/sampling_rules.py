@@ -8,7 +8,7 @@ from typing import Any
 from audit.facts.groups import ZERO_KEYS, expected_without, flat_groups
 from audit.facts.tokens import GENERATED
 from audit.facts.training_logs import RunLog, step_pointer
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import Run
 from audit.rules.case import Case
@@ -16,7 +16,7 @@ from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
 
 
-@rule("SAMPLE001", "training-rows", Severity.ERROR, each=RunLog)
+@rule("SAMPLE001", "training-rows", ERROR, each=RunLog)
 def training_rows(log: RunLog) -> Iterator[CheckResult]:
     """Training rows do not increase up to tasks_attempted - 1.
 
@@ -33,7 +33,9 @@ def training_rows(log: RunLog) -> Iterator[CheckResult]:
     """
     rows = [step["training_row"] for step in log.steps if "training_row" in step]
     if not log.in_order or not log.full:
-        reason = "rows count attempts only in a full log of one group a step, flat ones rejected"
+        reason = (
+            "rows count attempts only in a full log of one group per step with flat groups rejected"
+        )
         yield Unchecked(reason, log.run.pointer)
         return
     if not rows or len(rows) < len(log.steps):
@@ -58,14 +60,15 @@ def training_rows(log: RunLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule("SAMPLE002", "zero-groups", Severity.ERROR, each=RunLog)
+@rule("SAMPLE002", "zero-groups", ERROR, each=RunLog)
 def zero_groups(log: RunLog) -> Iterator[CheckResult]:
     """The count of groups without advantage does not follow from the log.
 
     Why
-        Rejected groups are sampling that was paid for; kept ones are batches that taught nothing.
+        Rejected groups are samples that were paid for; kept ones are batches that taught nothing.
     Fix
-        Count again: attempted - trained where they are rejected, flat groups where kept.
+        Count again: attempted minus trained where groups are rejected, flat groups where they are
+        kept.
     Bad
         "zero_advantage_groups": 2, "tasks_attempted": 4 with three steps of one group
     Good
@@ -84,12 +87,12 @@ def zero_groups(log: RunLog) -> Iterator[CheckResult]:
             yield Passed()
 
 
-@rule("SAMPLE003", "zero-groups-of-step", Severity.ERROR, each=RunLog)
+@rule("SAMPLE003", "zero-groups-of-step", ERROR, each=RunLog)
 def zero_groups_of_step(log: RunLog) -> Iterator[CheckResult]:
-    """A step's count of groups without advantage is not that of its rewards.
+    """A step's count of groups without advantage contradicts its rewards.
 
     Why
-        The share of flat groups says how much of a batch could teach anything.
+        The share of flat groups tells how much of a batch could teach anything.
     Fix
         Count the groups whose rewards are all equal.
     Bad
@@ -116,13 +119,13 @@ def zero_groups_of_step(log: RunLog) -> Iterator[CheckResult]:
         yield Unchecked("no step counts its groups without advantage", log.run.pointer)
 
 
-@rule("SAMPLE004", "rejected-called-retained", Severity.WARNING, each=Case)
+@rule("SAMPLE004", "rejected-called-retained", WARNING, each=Case)
 def rejected_called_retained(case: Case) -> Iterator[CheckResult]:
-    """A count is called retained, and the groups it counts were rejected.
+    """Groups that were rejected are counted as retained.
 
     Why
-        A reader takes retained groups for part of the training batches. These were sampled, paid
-        for and thrown away.
+        Readers take retained groups for part of the training batches, but these were sampled, paid
+        for and discarded.
     Fix
         Call it zero_advantage_groups, and say in telemetry.zero_groups what became of them.
     Bad
@@ -148,7 +151,7 @@ def rejected_called_retained(case: Case) -> Iterator[CheckResult]:
         yield Passed()
 
 
-@rule("SAMPLE005", "training-tokens", Severity.ERROR, each=RunLog)
+@rule("SAMPLE005", "training-tokens", ERROR, each=RunLog)
 def training_tokens(log: RunLog) -> Iterator[CheckResult]:
     """The tokens generated in training are not those of the audits, or out of reach.
 
@@ -208,18 +211,18 @@ def _audited_tokens(log: RunLog) -> int | None:
 @rule(
     "SAMPLE006",
     "retained-groups",
-    Severity.WARNING,
+    WARNING,
     each=Run,
     missing="no run counts its groups without advantage twice",
 )
 def retained_groups(run: Run) -> Iterator[CheckResult]:
-    """More groups without advantage were retained than there were.
+    """More groups without advantage were retained than there were in all.
 
     Why
-        Two counts of one thing contradict; figures on groups without advantage follow the count
+        The two counts contradict each other; all figures on groups without advantage use the count
         of all of them.
     Fix
-        Write both counts from one counter: those retained are part of all.
+        Write both counts from one counter: retained groups are part of all groups.
     Bad
         "zero_advantage_groups": 2, "zero_advantage_groups_retained": 15
     Good

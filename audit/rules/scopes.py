@@ -27,7 +27,7 @@ class Versus:
 
     @property
     def pointer(self) -> str:
-        """Where the other arm stands in the file."""
+        """JSON Pointer of the other arm."""
         return self.other.pointer
 
 

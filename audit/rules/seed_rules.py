@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from audit.facts import copies
-from audit.finding import Severity
+from audit.finding import ERROR, INFO, WARNING, Severity
 from audit.pointer import join
 from audit.results import Arm, Run
 from audit.rules.case import Case
@@ -27,13 +27,13 @@ _NO_EVIDENCE = "runs with parameter hashes, a training log or enough outcomes"
 _LONGEST_RUN_NUMBER = 4
 
 
-@rule("SEED002", "duplicate-seed", Severity.ERROR, each=Case)
+@rule("SEED002", "duplicate-seed", ERROR, each=Case)
 def duplicate_seed(case: Case) -> Iterator[CheckResult]:
     """Duplicate seed in one arm.
 
     Why
-        Two runs with one seed are one run counted twice: the seeds are fewer than they look and
-        their spread too small.
+        Two runs with one seed are one run counted twice: there are fewer seeds than it seems, and
+        their spread is too small.
     Fix
         Give every run a seed of its own; leave out copies and re-evaluations.
     Bad
@@ -64,18 +64,12 @@ def _pairs(case: Case, reason: str, expected: str) -> Iterator[CheckResult]:
             yield Failed(run.pointer, f"{pair.text}{_JOINTS[reason]}{twin.label}", expected)
 
 
-@rule(
-    "SEED003",
-    "identical-runs",
-    Severity.ERROR,
-    each=Case,
-    missing=f"no arm has two {_NO_EVIDENCE}",
-)
+@rule("SEED003", "identical-runs", ERROR, each=Case, missing=f"no arm has two {_NO_EVIDENCE}")
 def identical_runs(case: Case) -> Iterator[CheckResult]:
     """Two runs of an arm are the same training under different labels.
 
     Why
-        A copy adds no evidence, but halves the spread between seeds. It also happens when the seed
+        A copy adds no evidence but shrinks the spread between seeds. It also happens when the seed
         is not passed on to the trainer.
     Fix
         Check that the seed reaches model, data order and sampling; leave out copies.
@@ -87,18 +81,12 @@ def identical_runs(case: Case) -> Iterator[CheckResult]:
     return _pairs(case, copies.IDENTICAL, "a training of its own")
 
 
-@rule(
-    "SEED004",
-    "identical-arms",
-    Severity.WARNING,
-    each=Case,
-    missing=f"no two arms have {_NO_EVIDENCE}",
-)
+@rule("SEED004", "identical-arms", WARNING, each=Case, missing=f"no two arms have {_NO_EVIDENCE}")
 def identical_arms(case: Case) -> Iterator[CheckResult]:
     """Runs of two arms are the same training.
 
     Why
-        Then the arms do not differ there: the change was not switched on, or a run was filed under
+        The arms do not differ there: the change was not switched on, or one run was filed under
         both arms.
     Fix
         Check that the change reaches the trainer, and that each run belongs to one arm.
@@ -121,19 +109,15 @@ def identical_arms(case: Case) -> Iterator[CheckResult]:
 
 
 @rule(
-    "SEED009",
-    "nearly-identical-runs",
-    Severity.WARNING,
-    each=Case,
-    missing=f"no arm has two {_NO_EVIDENCE}",
+    "SEED009", "nearly-identical-runs", WARNING, each=Case, missing=f"no arm has two {_NO_EVIDENCE}"
 )
 def nearly_identical_runs(case: Case) -> Iterator[CheckResult]:
-    """Two runs of an arm answer more alike than one model asked twice.
+    """Two runs of an arm agree more closely than one model answering twice.
 
     Why
-        Answers drawn again differ by chance, those of two trainings by more. Runs that agree more
-        closely are one run with small changes, or were sampled from nearly one model with one
-        sampling seed; either way they are not independent.
+        Answers drawn again differ by chance, and those of two trainings differ more. Runs that
+        agree more closely are one run with small changes, or were sampled from nearly the same
+        model with one sampling seed; either way they are not independent.
     Fix
         Check that each run was trained from its own seed and that its own answers were drawn;
         record final_parameters_sha256 and the training log of each run.
@@ -145,20 +129,15 @@ def nearly_identical_runs(case: Case) -> Iterator[CheckResult]:
     return _pairs(case, copies.NEARLY, "answers of its own")
 
 
-@rule(
-    "SEED010",
-    "one-run-many-steps",
-    Severity.ERROR,
-    each=Case,
-    missing=f"no arm has two {_NO_EVIDENCE}",
-)
+@rule("SEED010", "one-run-many-steps", ERROR, each=Case, missing=f"no arm has two {_NO_EVIDENCE}")
 def one_run_many_steps(case: Case) -> Iterator[CheckResult]:
     """Two runs of an arm are steps of one training.
 
     Why
-        Checkpoints of one run share its luck: counted as runs, their spread is far too small.
+        Checkpoints of one run share its luck; counted as separate runs, they make the spread far
+        too small.
     Fix
-        Evaluate one step of every run, and train more seeds; steps of one run belong into its
+        Evaluate one step of every run and train more seeds; record further steps of a run among its
         evaluations, each with its checkpoint_step.
     Bad
         run_id "grpo/checkpoint-100" and run_id "grpo/checkpoint-200"
@@ -168,19 +147,13 @@ def one_run_many_steps(case: Case) -> Iterator[CheckResult]:
     return _pairs(case, copies.STEPS, "a training of its own")
 
 
-@rule(
-    "SEED011",
-    "equal-scores",
-    Severity.WARNING,
-    each=Case,
-    missing="no arm has three runs with a score",
-)
+@rule("SEED011", "equal-scores", WARNING, each=Case, missing="no arm has three runs with a score")
 def equal_scores(case: Case) -> Iterator[CheckResult]:
-    """All runs of an arm have the same score, which trainings rarely give.
+    """All runs of an arm have the same score, which separate trainings rarely do.
 
     Why
-        Runs of one model evaluated again would agree so exactly less than once in a thousand
-        studies, and trainings differ by more: one score may have been written several times.
+        Even one model evaluated again would agree this exactly in fewer than one of a thousand
+        studies: one score may have been written several times.
     Fix
         Record each run's own score, with its per-task outcomes and final_parameters_sha256.
     Bad
@@ -196,13 +169,13 @@ def equal_scores(case: Case) -> Iterator[CheckResult]:
             yield Passed()
 
 
-@rule("SEED005", "seeds-not-listed", Severity.ERROR, each=Case)
+@rule("SEED005", "seeds-not-listed", ERROR, each=Case)
 def seeds_not_listed(case: Case) -> Iterator[CheckResult]:
     """A seed that was launched has no run, or a run was never launched.
 
     Why
-        Showing the best of several runs turns noise into gain; the runs left out are the evidence
-        against it.
+        Reporting the best of several runs turns noise into a gain; the runs left out are the
+        evidence against it.
     Fix
         Record every run that was launched, the failed ones with their status.
     Bad
@@ -212,7 +185,7 @@ def seeds_not_listed(case: Case) -> Iterator[CheckResult]:
     """
     launched = case.results.block("launched_seeds")
     claimed = bool(case.claims or case.results.items("claims"))
-    severity = Severity.ERROR if claimed else Severity.WARNING
+    severity = ERROR if claimed else WARNING
     if not launched:
         yield Unchecked("the seeds that were launched are not recorded")
     for name, started in launched.items():
@@ -242,14 +215,15 @@ def _unlisted(
             yield Failed(join(run.pointer, "seed"), message, actual=str(run.seed))
 
 
-@rule("SEED006", "failed-runs", Severity.WARNING, each=Run)
+@rule("SEED006", "failed-runs", WARNING, each=Run)
 def failed_runs(run: Run) -> Failed | None:
-    """A run did not come to its end.
+    """A run did not finish.
 
     Why
         A recipe that diverges on one seed in three is not the recipe that the other two show.
     Fix
-        Run the seed again only if the fault was the machine's, and say so; else report it.
+        Train the seed again only if the machine failed, and say so; otherwise report the run as it
+        is.
     Bad
         "status": "diverged"
     Good
@@ -262,13 +236,13 @@ def failed_runs(run: Run) -> Failed | None:
     return Failed(join(run.pointer, "status"), message, "finished", run.status)
 
 
-@rule("SEED007", "unlabelled-runs", Severity.INFO, each=Arm)
+@rule("SEED007", "unlabelled-runs", INFO, each=Arm)
 def unlabelled_runs(arm: Arm) -> Iterator[CheckResult]:
-    """Runs have no seed: they count as runs and are never paired.
+    """Runs have no seed: they count as runs but are never paired.
 
     Why
-        Which run of one arm belongs to which of the other is not known; numbering them would
-        invent it.
+        It is not known which run of one arm belongs to which run of the other, and numbering them
+        would be guessing.
     Fix
         Record the seed each run was started with.
     Bad
@@ -283,9 +257,9 @@ def unlabelled_runs(arm: Arm) -> Iterator[CheckResult]:
         yield Failed(join(bare[0].pointer, "seed"), message)
 
 
-@rule("SEED008", "duplicate-run-id", Severity.ERROR, each=Case, missing="no run has a run_id")
+@rule("SEED008", "duplicate-run-id", ERROR, each=Case, missing="no run has a run_id")
 def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
-    """Two runs have one run_id.
+    """Two runs have the same run_id.
 
     Why
         One of them is a copy, or was filed under another's name. A plain number, such as run 1 of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from audit.facts.starts import INITIAL_PARAMETERS, PairedStart
-from audit.finding import Severity
+from audit.finding import INFO, WARNING
 from audit.pointer import join
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
@@ -15,7 +15,7 @@ from audit.rules.rule import rule
 @rule(
     "START001",
     "arms-start-alike",
-    Severity.WARNING,
+    WARNING,
     each=Case,
     missing="no two arms have a training log at one seed",
 )
@@ -26,8 +26,8 @@ def arms_start_alike(case: Case) -> Iterator[CheckResult]:
     rewards, advantages, loss and gradient of step 1 must agree, and the log ratios after it.
 
     Why
-        Only then do seeds pair the arms: a difference by seed is otherwise a difference of two
-        independent runs.
+        Only then do seeds pair the arms; otherwise a difference at one seed is a difference between
+        two independent runs.
     Fix
         Set every seed right before model and trainer are built, and evaluate outside that
         stream of random numbers. Without that, compare the arms unpaired.
@@ -52,7 +52,7 @@ def arms_start_alike(case: Case) -> Iterator[CheckResult]:
         message = (
             f"arms at one seed start alike ({len(seen)} of {len(seen)} seeds): seeds pair the arms"
         )
-        yield Failed("", message, severity=Severity.INFO)
+        yield Failed("", message, severity=INFO)
 
 
 def _differs(start: PairedStart) -> Failed:
@@ -65,7 +65,7 @@ def _differs(start: PairedStart) -> Failed:
 @rule(
     "START002",
     "initial-parameters",
-    Severity.WARNING,
+    WARNING,
     each=PairedStart,
     needs=("hashes",),
     missing="no two arms have hashes of their initial parameters at one seed",
@@ -74,7 +74,7 @@ def initial_parameters(start: PairedStart) -> Failed | None:
     """Two arms at one seed start from different trainable parameters.
 
     Why
-        The arms then differ in more than the change that is studied.
+        The arms then differ in more than the change under study.
     Fix
         Build the model right after setting the seed; write the hash before the first step.
     Bad

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from audit.facts.training_logs import ArmLog, RunLog, step_pointer
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.pointer import join
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -14,12 +14,12 @@ from audit.rules.rule import rule
 _SPARSE = "the log leaves out steps or responses (telemetry.level)"
 
 
-@rule("STEP001", "step-numbers", Severity.ERROR, each=RunLog)
+@rule("STEP001", "step-numbers", ERROR, each=RunLog)
 def step_numbers(log: RunLog) -> Iterator[CheckResult]:
     """The steps of a full log are not numbered 1, 2, 3 and so on.
 
     Why
-        A gap is a step that was taken out; curves and counts then describe another run.
+        A gap means that a step was removed; curves and counts then describe another run.
     Fix
         Write every step, or set telemetry.level to sparse.
     Bad
@@ -40,14 +40,14 @@ def step_numbers(log: RunLog) -> Iterator[CheckResult]:
     yield Passed(len(log.steps) - wrong)
 
 
-@rule("STEP002", "step-count", Severity.ERROR, each=RunLog)
+@rule("STEP002", "step-count", ERROR, each=RunLog)
 def step_count(log: RunLog) -> Iterator[CheckResult]:
-    """A finished run logs another number of steps than its protocol states.
+    """A finished run logs more or fewer steps than its protocol states.
 
     Why
-        Either the log is cut or the run was shorter than the recipe says.
+        Either the log is incomplete or the run was shorter than the recipe says.
     Fix
-        Log every step, or correct protocol.steps, or give the run the status it has.
+        Log every step, correct protocol.steps, or record the true status of the run.
     Bad
         "protocol": {"steps": 4} with three entries in "training"
     Good
@@ -66,7 +66,7 @@ def step_count(log: RunLog) -> Iterator[CheckResult]:
         yield Passed()
 
 
-@rule("STEP003", "inner-updates", Severity.ERROR, each=RunLog)
+@rule("STEP003", "inner-updates", ERROR, each=RunLog)
 def inner_updates(log: RunLog) -> Iterator[CheckResult]:
     """The updates of a step are not 1 to m, with m the protocol's inner_updates.
 
@@ -105,14 +105,14 @@ def inner_updates(log: RunLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule("STEP004", "group-size", Severity.ERROR, each=RunLog)
+@rule("STEP004", "group-size", ERROR, each=RunLog)
 def group_size(log: RunLog) -> Iterator[CheckResult]:
-    """A step does not hold groups x responses rewards and advantages.
+    """A step does not have groups x responses rewards and advantages.
 
     Why
         An advantage is relative to its group; with a response missing it cannot be recomputed.
     Fix
-        Write one reward and one advantage a response; state telemetry.groups_per_step and
+        Write one reward and one advantage per response; state telemetry.groups_per_step and
         telemetry.responses_per_group.
     Bad
         "group": 4 with "rewards": [0, 1, 1]
@@ -144,14 +144,15 @@ def group_size(log: RunLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule("STEP005", "audit-count", Severity.ERROR, each=ArmLog)
+@rule("STEP005", "audit-count", ERROR, each=ArmLog)
 def audit_count(arm: ArmLog) -> Iterator[CheckResult]:
-    """An update does not audit every response once.
+    """An update does not audit every response exactly once.
 
     Why
         A response that is left out may be the one that was clipped.
     Fix
-        Write one audit a response; where an update trains on part of them, give each its sequence.
+        Write one audit per response; where an update trains on part of them, name each by its
+        sequence.
     Bad
         four rewards, three response_audits without "sequence"
     Good
@@ -173,7 +174,7 @@ def audit_count(arm: ArmLog) -> Iterator[CheckResult]:
             held += 1
         else:
             pointer = join(update.pointer, "response_audits")
-            yield Failed(pointer, "not one audit a response", str(responses), problem)
+            yield Failed(pointer, "not one audit per response", str(responses), problem)
     if held:
         yield Passed(held)
     else:
@@ -187,5 +188,5 @@ def _sequence_problem(sequences: list[Any], responses: int) -> str | None:
     if len(named) != len(sequences):
         return "some without sequence"
     if len(set(named)) != len(named):
-        return "a sequence twice"
+        return "duplicate sequence"
     return f"sequence {max(named)}" if responses and max(named) >= responses else None

@@ -1,4 +1,4 @@
-"""TASK: outcomes task by task."""
+"""TASK: per-task outcomes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from audit.facts.measurements import Measurement
 from audit.facts.rounding import DOUBLE, decimals, tolerance
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import Evaluation
 from audit.rules.agreement import Stated, agreement, shown
@@ -27,20 +27,20 @@ _LISTS = (
     "mean_tokens",
     "clusters",
 )
-_NO_OUTCOMES = "no outcomes task by task are recorded"
+_NO_OUTCOMES = "no per-task outcomes are recorded"
 
 
 def _lists(evaluation: Evaluation) -> dict[str, list[Any]]:
     return {name: evaluation.document[name] for name in _LISTS if name in evaluation.document}
 
 
-@rule("TASK001", "list-lengths", Severity.ERROR, each=Evaluation, missing=_NO_OUTCOMES)
+@rule("TASK001", "list-lengths", ERROR, each=Evaluation, missing=_NO_OUTCOMES)
 def list_lengths(evaluation: Evaluation) -> Iterator[CheckResult]:
     """The lists of an evaluation have different lengths.
 
     Why
-        Entry i of each list belongs to task i; with an entry missing all later ones belong to
-        their neighbours.
+        Entry i of each list belongs to task i; with one entry missing, all later ones belong to the
+        wrong task.
     Fix
         Write one entry per task into every list, 0 included.
     Bad
@@ -62,13 +62,13 @@ def list_lengths(evaluation: Evaluation) -> Iterator[CheckResult]:
 @rule(
     "TASK002",
     "counts-exceed-samples",
-    Severity.ERROR,
+    ERROR,
     each=Evaluation,
     needs=("samples",),
     missing="no evaluation counts answers and samples per task",
 )
 def counts_exceed_samples(evaluation: Evaluation) -> Iterator[CheckResult]:
-    """A task has more right, failed or cut-off answers than answers.
+    """A task has more right, failed or cut-off answers than answers in all.
 
     Why
         The counts are not of the same draws, and the task's rate is above 1 or below 0.
@@ -103,12 +103,12 @@ def _exceeding(
     yield Passed(held)
 
 
-@rule("TASK003", "duplicate-task", Severity.ERROR, each=Evaluation, needs=("task_ids",))
+@rule("TASK003", "duplicate-task", ERROR, each=Evaluation, needs=("task_ids",))
 def duplicate_task(evaluation: Evaluation) -> Iterator[CheckResult]:
-    """A task stands twice in one evaluation.
+    """Duplicate task in one evaluation.
 
     Why
-        It counts double, and outcomes can no longer be paired by task.
+        The task counts twice, and outcomes can no longer be paired by task.
     Fix
         One entry per task, with its samples added up.
     Bad
@@ -132,15 +132,9 @@ def duplicate_task(evaluation: Evaluation) -> Iterator[CheckResult]:
 _MOST_MISSING = 0.05
 
 
-@rule(
-    "TASK004",
-    "task-sets",
-    Severity.ERROR,
-    each=Case,
-    missing="no two evaluations name their tasks",
-)
+@rule("TASK004", "task-sets", ERROR, each=Case, missing="no two evaluations name their tasks")
 def task_sets(case: Case) -> Iterator[CheckResult]:
-    """Two evaluations of one benchmark hold different tasks.
+    """Two evaluations of one benchmark have different tasks.
 
     Why
         Leaving out a few hard tasks raises a score as well as training does.
@@ -177,7 +171,7 @@ def _odd_tasks(evaluation: Evaluation, tasks: frozenset[str], usual: frozenset[s
         f"other tasks than in the other evaluations: {', '.join(parts)}",
         f"{len(usual)} tasks",
         f"{len(tasks)} tasks",
-        Severity.WARNING if mild else Severity.ERROR,
+        WARNING if mild else ERROR,
     )
 
 
@@ -210,7 +204,7 @@ def _entries_agree(members: list[Evaluation], name: str, what: str) -> Iterator[
         yield from agreement(places, f"{what} {task}")
 
 
-@rule("TASK008", "task-clusters", Severity.ERROR, each=Case)
+@rule("TASK008", "task-clusters", ERROR, each=Case)
 def task_clusters(case: Case) -> Iterator[CheckResult]:
     """A task belongs to different clusters in different evaluations.
 
@@ -226,7 +220,7 @@ def task_clusters(case: Case) -> Iterator[CheckResult]:
     return _by_task(case, "clusters", "the cluster of")
 
 
-@rule("TASK009", "unequal-samples", Severity.WARNING, each=Case)
+@rule("TASK009", "unequal-samples", WARNING, each=Case)
 def unequal_samples(case: Case) -> Iterator[CheckResult]:
     """A task was sampled more often in one evaluation than in the others.
 
@@ -243,17 +237,13 @@ def unequal_samples(case: Case) -> Iterator[CheckResult]:
 
 
 @rule(
-    "TASK005",
-    "score-scale",
-    Severity.ERROR,
-    each=Case,
-    missing="no evaluation has scores on a known scale",
+    "TASK005", "score-scale", ERROR, each=Case, missing="no evaluation has scores on a known scale"
 )
 def score_scale(case: Case) -> Iterator[CheckResult]:
     """A score lies outside its metric's scale.
 
     Why
-        Percentages among fractions, or a metric that is not what its name says.
+        Percentages are mixed with fractions, or the metric is not what its name says.
     Fix
         Give the scale in metrics.<name>.scale, and all scores on it.
     Bad
@@ -282,12 +272,12 @@ def score_scale(case: Case) -> Iterator[CheckResult]:
 @rule(
     "TASK006",
     "totals-of-outcomes",
-    Severity.ERROR,
+    ERROR,
     each=Case,
-    missing="no evaluation has both totals and outcomes task by task",
+    missing="no evaluation has both totals and per-task outcomes",
 )
 def totals_of_outcomes(case: Case) -> Iterator[CheckResult]:
-    """A total is not what the outcomes task by task add up to.
+    """A total is not what the per-task outcomes add up to.
 
     Why
         One of the two belongs to another evaluation; the total is what gets quoted.
@@ -313,7 +303,7 @@ def totals_of_outcomes(case: Case) -> Iterator[CheckResult]:
                 yield Passed()
             else:
                 pointer = join(measurement.pointer, name)
-                message = "the outcomes task by task give another figure"
+                message = "the per-task outcomes give another figure"
                 yield Failed(pointer, message, repr(exact[0]), repr(recorded))
 
 
@@ -345,14 +335,10 @@ def _pooled(lists: dict[str, list[Any]]) -> list[float]:
 
 
 @rule(
-    "TASK007",
-    "per-task-outcomes-missing",
-    Severity.WARNING,
-    each=Case,
-    missing="there is no finished run",
+    "TASK007", "per-task-outcomes-missing", WARNING, each=Case, missing="there is no finished run"
 )
 def outcomes_missing(case: Case) -> Iterator[CheckResult]:
-    """There are no outcomes task by task, only one score a run.
+    """There are no per-task outcomes, only one score per run.
 
     Why
         Without them nothing separates the noise of the evaluation from that of training, nor says
@@ -368,5 +354,5 @@ def outcomes_missing(case: Case) -> Iterator[CheckResult]:
     lacking = [run for run in runs if not any(e.per_task for e in run.evaluations)]
     yield Passed(len(runs) - len(lacking))
     if lacking:
-        message = f"no outcomes task by task in {len(lacking)} of {len(runs)} finished runs"
+        message = f"no per-task outcomes in {len(lacking)} of {len(runs)} finished runs"
         yield Failed(lacking[0].pointer, message, "correct and samples, or scores")

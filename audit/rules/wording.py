@@ -56,7 +56,7 @@ def contradiction(verdict: str, low: float, high: float) -> str | None:
         return f"the interval lies {beside}"
     claimed = said & {"gain", "loss", "moved"}
     if claimed and beside is None:
-        return "the interval holds zero"
+        return "the interval includes zero"
     wrong = "loss" if low > 0 else "gain"
     if wrong in said and not {"gain", "loss"} <= said:
         return f"the interval lies {beside}"

@@ -123,7 +123,7 @@ def test_a_rule_is_explained_by_id_or_slug(rule: Rule, capsys: pytest.CaptureFix
     [
         ("SCHEMA01", "did you mean SCHEMA001 schema-violation"),
         ("unkown-key", "did you mean SCHEMA002 unknown-key"),
-        ("x" * 100_000, "`audit rules` lists the rules"),
+        ("x" * 100_000, "`audit explain` lists all words"),
     ],
 )
 def test_an_unknown_rule_is_status_2_with_near_ones(
@@ -149,3 +149,37 @@ def test_the_demo_runs_on_what_is_shipped(capsys: pytest.CaptureFixture[str]) ->
     assert "checks passed" in out
     assert "flat on this benchmark: inconclusive, underpowered" in out
     assert "1 study, 1 claim: 1 refused" in out
+
+
+def test_explain_without_a_word_lists_reasons_and_rules(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = printed(capsys, "explain")
+    assert all(f"  {rule.id}" in out for rule in CATALOGUE)
+    assert "one-seed" in out
+
+
+def test_rules_is_accepted_and_not_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    commands = capsys.readouterr().out
+    assert "explain" in commands
+    assert "  rules" not in commands
+
+
+def test_coverage_names_the_keys_that_no_check_reads(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    document = {
+        "schema_version": 2,
+        "method": "m",
+        "our_own": {"note": "n"},
+        "seed_results": [{"seed": 1, "method_metrics": {"accuracy": 0.5}, "nickname": "x"}],
+    }
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    first, *unread = printed(capsys, "explain", "--coverage", str(path)).splitlines()
+    assert first.endswith("keys are read by a check; by none:")
+    assert unread == ["  /schema_version", "  /our_own", "  /seed_results/*/nickname"]
+    assert main(["explain", "one-seed", "--coverage", str(path)]) == 2
+    assert main(["explain", "--coverage", str(tmp_path / "none.json")]) == 2

@@ -104,8 +104,43 @@ def test_folders_without_a_seed_have_null_seeds_that_nobody_made_up(tmp_path: Pa
     made.evalplus(tmp_path)
     for number, path in enumerate(sorted(tmp_path.glob("*/seed*"))):
         path.rename(path.with_name("abcdef"[number]))
+    (question,) = brought(tmp_path).questions
+    assert "no training seed" in question
     seeds = {run["seed"] for _, run in runs_of(document_of(tmp_path, arm_from="{arm}/*"))}
     assert seeds == {None}
+
+
+def test_folders_of_digits_alone_are_offered_as_seeds_and_not_taken(tmp_path: Path) -> None:
+    made.evalplus(tmp_path)
+    for path in sorted(tmp_path.glob("*/seed*")):
+        path.rename(path.with_name(path.name.removeprefix("seed")))
+    (question,) = brought(tmp_path).questions
+    assert question.endswith("--seed-from '*/{seed}' if they say it")
+    document = document_of(tmp_path, seed_from="*/{seed}")
+    assert {run["seed"] for _, run in runs_of(document)} == set(made.SEEDS)
+    assert {run["identified_by"] for _, run in runs_of(document)} == {"user"}
+
+
+@pytest.mark.parametrize("name", ["verl", "prime_rl", "skyrl"])
+def test_the_folder_of_one_run_is_one_run(name: str, tmp_path: Path) -> None:
+    made.PER_TASK[name][0](tmp_path)
+    folder = next(p for p in sorted(tmp_path.rglob("*")) if p.is_dir() and p.name.endswith("4"))
+    found = bring_in([str(folder)], Said())
+    assert found.document is not None
+    assert len(list(runs_of(found.document))) == 1
+
+
+def test_what_was_not_chosen_by_its_score_is_said_to_be_selected_on_nothing(tmp_path: Path) -> None:
+    made.verl(tmp_path)
+    chosen = {run["evaluation"]["selected_on"] for _, run in runs_of(document_of(tmp_path))}
+    assert chosen == {"none"}
+
+
+def test_the_word_training_identifies_runs_that_names_alone_tell_apart(tmp_path: Path) -> None:
+    made.tau2(tmp_path)
+    document = document_of(tmp_path, seed_is="training")
+    assert {run["identified_by"] for _, run in runs_of(document)} == {"user"}
+    assert document["runs_are"] == {"curr": "trainings", "plain": "trainings"}
 
 
 def test_swapped_arms_swap_their_answers(tmp_path: Path) -> None:
@@ -583,3 +618,26 @@ def test_nothing_readable_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[
     made.put(tmp_path / "notes.md", "nothing\n")
     assert main(["import", "study", str(tmp_path)]) == 2
     assert "no importer reads any file" in capsys.readouterr().err
+
+
+def test_a_file_of_one_format_needs_no_word_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made.put(tmp_path / "s.csv", "arm,train_seed,accuracy\na,1,0.5\na,2,0.25\n")
+    assert main(["import", str(tmp_path / "s.csv"), "-q"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [run["seed"] for run in document["seed_results"]] == [1, 2]
+
+
+def test_a_folder_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "no/such/folder"]) == 2
+    assert "no/such/folder: no such file or folder" in capsys.readouterr().err
+
+
+def test_all_formats_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["import", "--formats"])
+    assert stopped.value.code == 0
+    printed = capsys.readouterr().out
+    assert "lm-eval" in printed
+    assert "verl-dumps" in printed

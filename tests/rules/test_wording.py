@@ -41,7 +41,7 @@ def test_an_interval_beside_zero_is_not_flat(verdict: str) -> None:
 )
 def test_a_loss_is_an_interval_below_zero(verdict: str) -> None:
     assert contradiction(verdict, *BELOW) is None
-    assert contradiction(verdict, *HOLDS) == "the interval holds zero"
+    assert contradiction(verdict, *HOLDS) == "the interval includes zero"
     assert contradiction(verdict, *ABOVE) == "the interval lies wholly above zero"
     assert says_moved(verdict)
 
@@ -49,7 +49,7 @@ def test_a_loss_is_an_interval_below_zero(verdict: str) -> None:
 @pytest.mark.parametrize("verdict", ["gain", "significant gain", "improved", "beats it", "gains"])
 def test_a_gain_is_an_interval_above_zero(verdict: str) -> None:
     assert contradiction(verdict, *ABOVE) is None
-    assert contradiction(verdict, *HOLDS) == "the interval holds zero"
+    assert contradiction(verdict, *HOLDS) == "the interval includes zero"
     assert contradiction(verdict, *BELOW) == "the interval lies wholly below zero"
 
 
@@ -57,7 +57,7 @@ def test_a_gain_is_an_interval_above_zero(verdict: str) -> None:
 def test_moved_is_an_interval_beside_zero(verdict: str) -> None:
     assert [contradiction(verdict, *ends) for ends in (BELOW, HOLDS, ABOVE)] == [
         None,
-        "the interval holds zero",
+        "the interval includes zero",
         None,
     ]
 

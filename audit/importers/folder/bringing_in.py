@@ -118,9 +118,11 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
     try:
         study, more = _study(settled, arms, long, said, notes)
     except UsageError:
-        if not questions:  # an open question may be why an arm is not there
+        unseeded = _ask_for_seeds(settled)
+        if not questions and unseeded is None:
             raise
-        study, more = None, []
+        # An open question may be why an arm is not there.
+        study, more = None, [] if unseeded is None else [unseeded]
     readers = {found: piece.reader for piece in reversed(pieces) for found in piece.files}
     used = [name for name in claimed.files if any(p.reader == name for p in pieces)]
     brought = Brought(_heading(walked, settled, used))
@@ -145,6 +147,21 @@ def _below(sentence: str, paths: Sequence[str]) -> str:
         if folder:
             sentence = sentence.replace(f"{folder.rstrip('/')}/", "")
     return sentence
+
+
+def _ask_for_seeds(runs: Sequence[Settled]) -> str | None:
+    """Return the question for the training seed where no run has one and names may hold it."""
+    if len(runs) < 2 or any(run.seed is not None for run in runs):
+        return None
+    labels = [run.run.label for run in runs]
+    last = [label.rpartition("/")[2] for label in labels]
+    shown = ", ".join(labels[:6]) + (", ..." if len(labels) > 6 else "")
+    if all(name.isdecimal() for name in last):
+        return f"no training seed; the folders are {shown}: --seed-from '*/{{seed}}' if they say it"
+    return (
+        f"no training seed; the runs are {shown}: --seed-from 'TEXT{{seed}}', or "
+        "--arm-from '{arm}/*' for runs without seeds"
+    )
 
 
 def _pieces(walked: Walked, claimed: Claimed, said: Said) -> list[Piece]:

@@ -117,7 +117,7 @@ def _home(piece: Piece, anchored: set[str]) -> str:
     if piece.anchor:
         return root
     parts = root.split("/") if root else []
-    for end in range(len(parts), 0, -1):
+    for end in range(len(parts), -1, -1):
         if "/".join(parts[:end]) in anchored:
             return "/".join(parts[:end])
     while parts and says_nothing(parts[-1]):
