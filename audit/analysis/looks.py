@@ -53,6 +53,13 @@ class ClaimLook:
     plan: SequentialPlan | None = None
     final: bool = False
 
+    @property
+    def level(self) -> float:
+        """Confidence level of the claim: one minus the error rate of all planned looks."""
+        if self.plan is not None:
+            return self.plan.level
+        return 1 - (self.threshold or 0.0) * self.rate
+
     def adjusted(self, p_value: float, *, equivalence: bool = False) -> float:
         """Return the p-value that is held against the claim's level, whatever was looked at."""
         if self.plan is None or self.seeds is None:

@@ -23,7 +23,8 @@ def _refused(case: Case, wanted: Callable[[ClaimResult], bool]) -> Iterator[Chec
             continue
         claim = result.claim
         name = f"{claim.text}: {result.reason}"
-        settles = f"; to settle it: {result.settles}" if result.settles else ""
+        acts = "; ".join(result.acts("FILE"))  # a finding is the same whatever the file's name
+        settles = f"; to settle it: {acts}" if acts else ""
         yield Failed(claim.pointer or "", name + settles, claim.direction, result.verdict.text)
 
 
