@@ -93,6 +93,10 @@ class Judge:
             return found
         return replace(found, report=found.report.detached(located=self.located))
 
+    def beside(self, p_values: tuple[float, ...]) -> Judge:
+        """Return a judge whose Holm correction runs over these claims of other files, too."""
+        return replace(self, siblings=p_values)
+
     def _verified(self, results: Results) -> Report:
         policy = self.choices.over(self.policy.for_path(results.name))
         return verify(
@@ -103,6 +107,26 @@ class Judge:
             policy=policy,
             siblings=self.siblings,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class BothPolicies:
+    """Judges a file by two policies and returns the worse result.
+
+    A branch that changes the policy is held to the one it began with and to its own.
+    """
+
+    now: Judge
+    then: Judge
+
+    def __call__(self, path: str) -> FileResult:
+        """Return what came of one file under the stricter of the two."""
+        now, then = self.now(path), self.then(path)
+        return then if then.exit_status > now.exit_status else now
+
+    def beside(self, p_values: tuple[float, ...]) -> BothPolicies:
+        """Return the same with claims of other files in the family of both."""
+        return BothPolicies(self.now.beside(p_values), self.then.beside(p_values))
 
 
 def judged(report: Report, summary: str = "") -> FileResult:
@@ -140,7 +164,9 @@ def _problems(report: Report) -> Iterator[str]:
     """Yield what fails the file, or comes near to it, apart from claims."""
     for group in grouped(report.found):
         finding = group.first
-        fails = finding.severity is Severity.ERROR or report.policy.fail_on == "warning"
+        misspelt = finding.rule == "SCHEMA002"  # a claim may be in it that nobody judged
+        strict = report.policy.fail_on == "warning"
+        fails = finding.severity is Severity.ERROR or strict or misspelt
         if not fails or finding.severity is Severity.INFO or finding.waiver:
             continue
         if finding.rule in CLAIM_RULES:

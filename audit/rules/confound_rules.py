@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from audit import numerals
 from audit.facts.lengths import cut_off, tokens_per_response
 from audit.finding import INFO, WARNING
 from audit.pointer import join
@@ -83,7 +84,7 @@ def truncation_gap(arms: Versus) -> CheckResult | None:
         return None
     message = (
         f"{ours[0]} of {ours[1]} responses cut off against {theirs[0]} of {theirs[1]}: "
-        f"a gap of {gap:+.3f} beside a gain of {gain:+.3f}"
+        f"a gap of {numerals.signed(gap)} beside a gain of {numerals.signed(gain)}"
     )
     severity = WARNING if wide else INFO
     return Failed(arms.pointer, message, f"within {TRUNCATION_GAP}", severity=severity)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from audit import numerals
 from audit.finding import ERROR, WARNING
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
@@ -39,14 +40,13 @@ def replication_conflict(case: Case) -> Iterator[CheckResult]:
             yield Passed()
             continue
         found = pair.replication
-        low, high = found.per_arm_interval
-        z = "" if found.z is None else f"|z| = {abs(found.z):.2f}, "
-        small = found.p_value < 1e-4
-        p_value = f"p = {found.p_value:.1e}" if small else f"p = {found.p_value:.4f}"
+        z = "" if found.z is None else f"|z| = {numerals.fraction(abs(found.z), 2)}, "
+        swing, sd = numerals.fraction(pair.swing, 3), numerals.fraction(found.per_arm_sd, 3)
+        around = numerals.interval(*found.per_arm_interval, 3)
         yield Failed(
             pair.pointer,
-            f"rounds {pair.original} and {pair.repeat} differ by {pair.swing:.3f}: {z}"
-            f"{p_value}; a training sd of {found.per_arm_sd:.3f} "
-            f"[{low:.3f}, {high:.2f}] per arm would explain it",
+            f"rounds {pair.original} and {pair.repeat} differ by {swing}: {z}"
+            f"{numerals.p_equals(found.p_value)}; a training sd of {sd} {around} per arm would "
+            "explain it",
             severity=ERROR if claimed else None,
         )

@@ -108,7 +108,11 @@ class ComparisonView:
         found = self.comparison
         if not found.verdict.refused:
             return None if isinstance(found.deciding, NotMeasured) else found.deciding
-        return found.description.one_seed
+        interval = found.description.one_seed
+        if interval is None or found.delta is None:
+            return interval
+        # A printed interval that leaves the difference out is of something else.
+        return interval if interval.low <= found.delta <= interval.high else None
 
     @cached_property
     def estimate(self) -> str:
@@ -374,11 +378,15 @@ class ComparisonView:
         if interval is None:
             return ""
         origin = {"printed": "as printed", "task-t": "over tasks"}[interval.method]
+        return f"{interval_text(interval)} {origin}, for these very models"
+
+    @cached_property
+    def tipping(self) -> str:
+        """How little training noise would undo a difference of single runs; mostly empty."""
         sd = self.comparison.description.tipping_sd
-        text = f"{interval_text(interval)} {origin}, for these very models"
-        if not sd:
-            return text
-        return f"{text}; a training sd of {numerals.fraction(sd, 4)} per arm would undo it"
+        if not sd or not self.delta:
+            return ""
+        return f"a training sd of {numerals.fraction(sd, 4)} per arm would undo {self.delta}"
 
     @property
     def _span(self) -> float:
