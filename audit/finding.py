@@ -19,6 +19,9 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+INFO, WARNING, ERROR = Severity.INFO, Severity.WARNING, Severity.ERROR
+
+
 @dataclass(frozen=True, slots=True)
 class Waiver:
     """A finding that a policy accepts for a stated reason; it is shown and does not fail.

@@ -138,6 +138,7 @@ def verify(
     claims: Iterable[Claim] = (),
     policy: Policy | None = None,
     siblings: Iterable[float] = (),
+    looked: Iterable[int] = (),
 ) -> Report:
     """Check a results file against its contract, itself and the data at hand.
 
@@ -155,6 +156,9 @@ def verify(
         Limits and waivers; the built-in defaults when left out.
     siblings : iterable of float
         P-values, before Holm's correction, of claims that other files of the same study make.
+    looked : iterable of int
+        Runs per arm at which the claims were judged before, without a plan, beside those that the
+        file says.
 
     Raises
     ------
@@ -162,7 +166,11 @@ def verify(
         When ``data`` or ``artifacts`` cannot be read.
     """
     policy = policy or Policy()
-    case = replace(_case(results, data, artifacts, tuple(claims), policy), siblings=tuple(siblings))
+    case = replace(
+        _case(results, data, artifacts, tuple(claims), policy),
+        siblings=tuple(siblings),
+        looked=tuple(looked),
+    )
     tally = _Tally()
     # A refused claim fails whatever rules are selected; only a waiver, with a reason, lets it by.
     kept = CLAIM_RULES if case.claims or results.items("claims") else ()
@@ -252,7 +260,7 @@ class _Said:
 
     def failed(self, rule: Rule) -> int:
         """Count what failed, without what only informs."""
-        informs = sum((f.severity or rule.severity) == Severity.INFO for f in self._first)
+        informs = sum(_severity(rule, one) == Severity.INFO for one in self._first)
         return self._count - informs
 
     def shown(self) -> list[Failed]:
@@ -274,7 +282,7 @@ def _finding(rule: Rule, found: Failed) -> Finding:
     return Finding(
         rule=rule.id,
         slug=rule.slug,
-        severity=rule.severity if found.severity is None else found.severity,
+        severity=_severity(rule, found),
         pointer=found.pointer,
         message=found.message,
         expected=found.expected,
@@ -282,6 +290,10 @@ def _finding(rule: Rule, found: Failed) -> Finding:
         why=rule.why,
         fix=rule.fix,
     )
+
+
+def _severity(rule: Rule, found: Failed) -> Severity:
+    return rule.severity if found.severity is None else found.severity
 
 
 def _bug(error: Exception) -> Finding:

@@ -19,10 +19,12 @@ from itertools import chain, islice
 from typing import Any
 
 from audit.errors import did_you_mean
-from audit.pointer import from_parts, join, natural_key
+from audit.pointer import from_parts, join, natural_key, parts
 from audit.resources import resource
 
 MOST_FAULTS = 200
+# How alike two keys are, as a share of their letters, for one to be a misspelling of the other.
+_SPELT_ALIKE = 0.85
 _LONGEST_VALUE = 60
 _SLICE = 1024
 RESULTS = "results.v2"  # the name of its schema
@@ -100,6 +102,33 @@ def unknown_keys(document: Any, limit: int = MOST_FAULTS) -> list[str]:
     found: dict[tuple[int, str], str] = {}
     _note_unknown(_schema(RESULTS).root, document, [], found, limit)
     return list(found.values())
+
+
+def nearest_key(document: Any, pointer: str) -> str | None:
+    """Return the key that an unknown one was probably meant to be, and that is not there itself.
+
+    Parameters
+    ----------
+    document : object
+        A parsed JSON document.
+    pointer : str
+        Place of the unknown key, as `unknown_keys` gives it.
+    """
+    from difflib import get_close_matches
+
+    *parents, key = parts(pointer)
+    node: _Node | None = _schema(RESULTS).root
+    value = document
+    for token in parents:
+        if node is None:
+            return None
+        if isinstance(value, list):
+            node, value = node.items, value[int(token)]
+        else:
+            node, value = node.members.get(token, node.others), value[token]
+    known = () if node is None else [name for name in node.members if name not in value]
+    near = get_close_matches(key[:100], known, 1, _SPELT_ALIKE)
+    return near[0] if near else None
 
 
 def keeps_to_named_keys(document: Any) -> bool:
@@ -410,28 +439,28 @@ def _in_words(keyword: str, wanted: Any, fragment: dict[str, Any], value: Any) -
     match keyword:
         case "type":
             expected = _one_of([_TYPES[name] for name in _listed(wanted)])
-            return expected, f"{_kind(value)} where {expected} is due"
+            return expected, f"expected {expected}, got {_kind(value)}"
         case "const":
-            return _shown(wanted), f"{shown} where {_shown(wanted)} is due"
+            return _shown(wanted), f"expected {_shown(wanted)}, got {shown}"
         case "enum":
             expected = _one_of([_shown(choice) for choice in wanted])
-            return expected, f"{shown} where {expected} is due"
+            return expected, f"expected {expected}, got {shown}"
         case "pattern":
             example = _shown(fragment["examples"][0])
             return f"text like {example}", f"{shown} does not have the form of {example}"
         case "anyOf":
             choices = _one_of([choice["title"] for choice in wanted])
-            return choices, f"one of these is due: {choices}"
+            return choices, f"expected {choices}"
         case "uniqueItems":
-            return "no entry twice", f"{shown} with an entry twice"
+            return "distinct entries", f"expected distinct entries, got {shown}"
         case "minItems" | "maxItems":
             expected = f"{_BOUNDS[keyword]} {wanted} {'entry' if wanted == 1 else 'entries'}"
-            return expected, f"{shown} where {expected} {'is' if wanted == 1 else 'are'} due"
+            return expected, f"expected {expected}, got {shown}"
         case "minLength":
             expected = f"{_BOUNDS[keyword]} {_counted(wanted, 'character')}"
-            return expected, f"{shown} where {expected} is due"
+            return expected, f"expected {expected}, got {shown}"
     bound = f"{_BOUNDS[keyword]} {wanted}"
-    return bound, f"{shown} where a number {bound} is due"
+    return bound, f"expected a number {bound}, got {shown}"
 
 
 _BOUNDS = {

@@ -10,8 +10,11 @@ from pathlib import Path
 
 from audit.errors import InputError
 
-# Folders that hold no results of the user's own.
-_PASSED_OVER = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox"}
+# Folders that hold no results of the user's own, and are not worth a word.
+_NEVER = {".git", ".hg", "__pycache__"}
+_NOT_SEARCHED = {".venv", "venv", "node_modules", ".tox"}
+# What a results file may have been written as by mistake.
+_LIKE_RESULTS = (".jsonl", ".json.gz", ".json5", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +25,28 @@ class Target:
     named: bool
 
 
-def expand(paths: Iterable[str]) -> tuple[Target, ...]:
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A file or folder below a named folder that is not read, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The files behind what the user named, and what a folder held beside them."""
+
+    targets: tuple[Target, ...]
+    passed_over: tuple[PassedOver, ...] = ()
+
+
+def expand(paths: Iterable[str]) -> Search:
     """Return the files behind what the user named, each once, in a stable order.
 
-    A folder gives every ``*.json`` below it (hidden folders and virtual environments passed over),
-    sorted by path; a pattern gives what it matches; ``-`` is standard input.
+    A folder gives every ``*.json`` below it, sorted by path; hidden folders, virtual environments
+    and linked folders are passed over, and said. A pattern gives what it matches; ``-`` is
+    standard input.
 
     Raises
     ------
@@ -34,22 +54,26 @@ def expand(paths: Iterable[str]) -> tuple[Target, ...]:
         When a path does not exist, a pattern matches nothing or a folder holds no JSON file.
     """
     targets: dict[str, Target] = {}
+    passed: dict[str, PassedOver] = {}
     for path in paths:
-        for target in _targets(path):
-            known = targets.get(target.path)
-            if known is None or (target.named and not known.named):
-                targets[target.path] = target
-    return tuple(targets.values())
+        for found in _found(path):
+            if isinstance(found, PassedOver):
+                passed.setdefault(found.path, found)
+                continue
+            known = targets.get(found.path)
+            if known is None or (found.named and not known.named):
+                targets[found.path] = found
+    return Search(tuple(targets.values()), tuple(passed.values()))
 
 
-def _targets(path: str) -> Iterator[Target]:
+def _found(path: str) -> Iterator[Target | PassedOver]:
     if path == "-":
         yield Target(path, named=True)
     elif os.path.isdir(path):  # noqa: PTH112 - takes names that Path refuses, like "\0"
-        files = [str(found) for found in _json_below(Path(path))]
-        if not files:
-            raise InputError("no JSON file in this folder", path=path)
-        yield from (Target(found, named=False) for found in files)
+        below = list(_below(Path(path)))
+        if not any(isinstance(one, Target) for one in below):
+            raise InputError(f"no JSON file in this folder{_beside(below)}", path=path)
+        yield from below
     elif os.path.lexists(path) or not glob.has_magic(path):
         yield Target(path, named=True)
     else:
@@ -57,12 +81,39 @@ def _targets(path: str) -> Iterator[Target]:
         if not matches:
             raise InputError("no file matches this pattern", path=path)
         for match in matches:
-            yield from _targets(match)
+            yield from _found(match)
 
 
-def _json_below(folder: Path) -> Iterator[Path]:
+def _beside(below: Iterable[Target | PassedOver]) -> str:
+    passed = [one for one in below if isinstance(one, PassedOver)]
+    return f"; passed over: {passed[0].path} ({passed[0].why})" if passed else ""
+
+
+def _below(folder: Path) -> Iterator[Target | PassedOver]:
+    """Yield the JSON files below a folder, and what is left aside, folder by folder."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name for name in folders if name not in _PASSED_OVER and not name.startswith(".")
-        )
-        yield from (Path(parent) / name for name in sorted(files) if name.endswith(".json"))
+        searched = []
+        for name in sorted(folders):
+            why = _why_not_searched(Path(parent) / name)
+            if why is None:
+                searched.append(name)
+            elif why:
+                yield PassedOver(str(Path(parent) / name), why)
+        folders[:] = searched
+        for name in sorted(files):
+            path = str(Path(parent) / name)
+            if name.lower().endswith(".json"):
+                yield Target(path, named=False)
+            elif name == "results" or name.lower().endswith(_LIKE_RESULTS):
+                yield PassedOver(path, "its name does not end in .json")
+
+
+def _why_not_searched(folder: Path) -> str | None:
+    """Return why a folder is not searched, empty where that is not worth a word, None if it is."""
+    if folder.name in _NEVER:
+        return ""
+    if folder.name in _NOT_SEARCHED:
+        return "no folder of results"
+    if folder.is_symlink():
+        return "a linked folder; name it to have it read"
+    return "a hidden folder" if folder.name.startswith(".") else None

@@ -219,6 +219,34 @@ def test_a_branch_that_claims_from_one_seed_is_refused(refused: tuple[Runner, st
     assert re.search(r"^::error file=reports/one-seed/results.json,line=\d+", ran.log, re.M)
 
 
+SHADOWS = (
+    "audit",
+    "json",
+    "numpy",
+    "pip",
+    "selectors",
+    "signal",
+    "sitecustomize",
+    "struct",
+    "venv",
+)
+
+
+def test_nothing_of_the_checkout_is_imported(refused: tuple[Runner, str]) -> None:
+    runner, spec = refused
+    for name in SHADOWS:
+        text = f"open({str(runner.work / 'imported.txt')!r}, 'a').write('{name} ')\n"
+        (runner.work / f"{name}.py").write_text(text, "utf-8")
+    for number in range(34):  # enough for several processes
+        study(runner.work / "reports", f"more-{number}", CARRIED)
+    commit(runner.work, "modules of the names that Python's own have")
+    runner.installed.pop(spec, None)  # so that the environment is made here, too
+    shadowed = Runner(runner.work, runner.temp, PYTHONPATH=str(runner.work))
+    ran = shadowed.run(spec=spec, paths="reports")
+    assert (ran.status, ran.outputs["verdict"]) == (1, "refused"), ran.log
+    assert not (runner.work / "imported.txt").exists()
+
+
 def test_only_what_the_pull_request_changed_is_judged(refused: tuple[Runner, str]) -> None:
     runner, spec = refused
     ran = runner.run(spec=spec, paths="reports", **{"changed-since": "main"})

@@ -193,7 +193,7 @@ KNOWN_MODULES = {
     # What a room makes of one thing: a statistic, a fact, a comparison, a page.
     *("arms", "averages", "conditions", "deltas", "environment", "outcomes", "rounds", "study"),
     # A command and what it calls, a format and its writer, a helper of two rooms.
-    *("arguments", "markdown", "numbers", "plan", "render", "rows", "scales", "settings"),
+    *("markdown", "numbers", "plan", "render", "rows", "settings"),
 }
 
 

@@ -19,22 +19,25 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_gives_its_json_files_in_order_without_hidden_folders(tree: Path) -> None:
-    assert [t.path for t in expand(["."])] == ["a/results.json", "b/results.json"]
-    assert not any(t.named for t in expand(["."]))
+    assert [t.path for t in expand(["."]).targets] == ["a/results.json", "b/results.json"]
+    assert not any(t.named for t in expand(["."]).targets)
 
 
 def test_a_file_named_and_found_counts_once_as_named(tree: Path) -> None:
-    targets = expand(["a", "a/results.json"])
+    targets = expand(["a", "a/results.json"]).targets
     assert [(t.path, t.named) for t in targets] == [("a/results.json", True)]
 
 
 def test_a_pattern_gives_what_it_matches(tree: Path) -> None:
-    assert [t.path for t in expand(["*/results.json"])] == ["a/results.json", "b/results.json"]
-    assert [t.path for t in expand(["**/*.txt"])] == ["a/notes.txt"]
+    assert [t.path for t in expand(["*/results.json"]).targets] == [
+        "a/results.json",
+        "b/results.json",
+    ]
+    assert [t.path for t in expand(["**/*.txt"]).targets] == ["a/notes.txt"]
 
 
 def test_standard_input_is_a_dash(tree: Path) -> None:
-    assert [(t.path, t.named) for t in expand(["-"])] == [("-", True)]
+    assert [(t.path, t.named) for t in expand(["-"]).targets] == [("-", True)]
 
 
 @pytest.mark.parametrize("path", ["*.yaml", "a/*.csv"])
@@ -50,4 +53,23 @@ def test_a_folder_without_json_is_refused(tree: Path) -> None:
 
 
 def test_a_missing_file_is_left_to_the_reader_to_refuse(tree: Path) -> None:
-    assert [t.path for t in expand(["none.json"])] == ["none.json"]
+    assert [t.path for t in expand(["none.json"]).targets] == ["none.json"]
+
+
+def test_what_a_folder_holds_beside_is_named_with_the_reason(tree: Path) -> None:
+    (tree / "a" / "data.JSON").write_text("{}")
+    (tree / "a" / "results.jsonl").write_text("{}")
+    (tree / "a" / "results").write_text("{}")
+    (tree / ".hidden").mkdir()
+    (tree / "linked").symlink_to(tree / "b", target_is_directory=True)
+    found = expand(["."])
+    paths = [target.path for target in found.targets]
+    assert paths == ["a/data.JSON", "a/results.json", "b/results.json"]
+    assert {passed.path: passed.why for passed in found.passed_over} == {
+        ".hidden": "a hidden folder",
+        ".venv": "no folder of results",
+        "linked": "a linked folder; name it to have it read",
+        "a/results": "its name does not end in .json",
+        "a/results.jsonl": "its name does not end in .json",
+    }
+    assert [target.path for target in expand(["linked"]).targets] == ["linked/results.json"]

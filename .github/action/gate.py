@@ -23,11 +23,13 @@ def lines(name: str) -> list[str]:
 
 def command(folder: Path) -> list[str]:
     """Return the command line that the inputs ask for."""
-    words = [sys.executable, "-m", "audit", "gate"]
+    # Isolated: the checkout under review is the working folder, and nothing there is imported.
+    words = [sys.executable, "-I", "-m", "audit", "gate"]
     for option, name in (
         ("--policy", "AUDIT_POLICY"),
         ("--fail-on", "AUDIT_FAIL_ON"),
         ("--changed-since", "AUDIT_CHANGED_SINCE"),
+        ("--policy-from", "AUDIT_POLICY_FROM"),
         ("--claim", "AUDIT_CLAIM"),
     ):
         words += [f"{option}={value}" for value in lines(name)]
@@ -49,7 +51,7 @@ def outputs(folder: Path, status: int) -> dict[str, str]:
     if report.is_file():
         document = json.loads(report.read_text(encoding="utf-8"))
         counts = document["counts"]
-        found |= {key: str(counts[key]) for key in ("errors", "warnings", "refused")}
+        found |= {key: str(counts[key]) for key in ("errors", "warnings", "supported", "refused")}
         found |= {"verdict": document["verdict"], "report": str(report)}
         found["summary"] = str(folder / "report.markdown")
     return found

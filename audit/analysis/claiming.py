@@ -9,33 +9,20 @@ from functools import cached_property
 from audit import numerals
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.conditions import refusals_by_conditions
-from audit.analysis.design import MORE_TASKS, Design
 from audit.analysis.looks import ONE_LOOK, ClaimLook, look_at, settings_at
 from audit.analysis.measures import Measure, find_measures, measures
 from audit.analysis.parsing import Parsing
 from audit.analysis.refusals import ordered
+from audit.analysis.remedy_text import next_acts
 from audit.analysis.settings import settings_for
 from audit.analysis.study import Study
 from audit.analysis.verdict import Refusal, Verdict, Weakening
 from audit.analysis.weakening import weakenings
+from audit.analysis.what_settles import RefusedClaim, Settling, settling
 from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
-from audit.reasons import find_reason
 from audit.results import Results
 
 _SUPPORTED = "supported"
-# Two runs per arm are provisional: no policy lets a claim rest on them.
-FEWEST_FOR_A_CLAIM = 3
-# Refusals that more runs can settle, and how many the planner tells.
-_BY_MORE_RUNS = frozenset(
-    {
-        "interval-reaches-zero",
-        "not-equivalent",
-        "loss-not-excluded",
-        "below-noise-floor",
-        "within-margin",
-        "not-after-holm",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -62,6 +49,9 @@ class ClaimResult:
         Training runs per arm that the policy asks for.
     look : ClaimLook or None
         Which look at the study it was judged at; None where nothing was compared.
+    rivals : int
+        Claims of its family that are not supported, this one included: Holm's correction may
+        still hold it to that part of the error rate.
     """
 
     claim: Claim
@@ -73,6 +63,7 @@ class ClaimResult:
     min_seeds: int
     family_p_value: float = 1.0
     look: ClaimLook | None = None
+    rivals: int = 1
 
     @property
     def evidence(self) -> str | None:
@@ -107,44 +98,32 @@ class ClaimResult:
         """The same in one line; the verdict where it is supported."""
         return self.refusals[0].line if self.refusals else self.verdict.text
 
+    @property
+    def _refused(self) -> RefusedClaim:
+        return RefusedClaim(
+            self.claim, self.slug, self.comparison, self.look, self.min_seeds, self.rivals
+        )
+
     @cached_property
+    def settling(self) -> Settling | None:
+        """What would settle the claim, in figures; None where it is supported."""
+        return None if self.supported else settling(self._refused)
+
+    def acts(self, file: str | None = None) -> tuple[str, ...]:
+        """Return what to do next, commands with that name of the results file."""
+        if self.settling is None:
+            return ()
+        return tuple(next_acts(self._refused, self.settling, file))
+
+    @cached_property
+    def next(self) -> tuple[str, ...]:
+        """What to do next, one act or command each; empty where the claim is supported."""
+        return self.acts()
+
+    @property
     def settles(self) -> str:
-        """What would settle the claim, in one line; empty where it is supported."""
-        if self.stands:
-            return ""
-        if self.slug in ("one-seed", "too-few-seeds"):
-            return f"train at least {self.min_seeds} seeds per arm"
-        if self.slug not in _BY_MORE_RUNS:
-            reason = find_reason(self.slug)
-            return "" if reason is None else reason.settles
-        if self.verdict.detail == "equivalent" and self.comparison is not None:
-            margin = self.comparison.settings.margin
-            return f"nothing: the arms differ by less than {margin:g}"
-        return self._more_runs()
-
-    def _more_runs(self) -> str:
-        comparison = self.comparison
-        if comparison is None or not isinstance(comparison.design, Design):
-            return "more training seeds"
-        effect = self.claim.target_effect or abs(comparison.delta or 0.0)
-        return needed_text(comparison, effect) or "a larger effect than the one seen"
-
-
-def needed_text(comparison: Comparison, effect: float) -> str | None:
-    """Return the seeds per arm that show an effect at 80% power, and with ten times the tasks."""
-    design = comparison.design
-    if not isinstance(design, Design) or not effect:
-        return None
-    unit = effect / (comparison.measure.span or 1.0)
-    here = design.seeds_for(unit)
-    wider_tasks = design.tasks * MORE_TASKS
-    wider = design.seeds_for(unit, wider_tasks)
-    if here is None and wider is None:
-        return None
-    now = "more than 1000 seeds per arm" if here is None else f"{here} seeds per arm"
-    if wider is None or (here is not None and wider >= here):
-        return now
-    return f"{now}, or {wider} seeds with {wider_tasks} tasks"
+        """The same on one line."""
+        return "; ".join(self.next)
 
 
 # Each claim costs some milliseconds; a file with more is refused, not waited for.
@@ -194,15 +173,33 @@ def judge(
     A claim that is refused stays in the family with p = 1. ``siblings`` are the p-values of the
     claims that other files of the study make.
     """
-    min_seeds = max(study.policy.min_seeds, FEWEST_FOR_A_CLAIM)
+    min_seeds = study.min_seeds
     drafts = [_draft(study, claim, min_seeds) for claim in claims[:MOST_CLAIMS]]
     drafts += [_Draft(claim, None, (_TOO_MANY,), 1.0) for claim in claims[MOST_CLAIMS:]]
     if not drafts:
         return ()
     adjusted = _adjusted(drafts, siblings)
-    return tuple(
+    found = [
         _result(draft, p_value, min_seeds) for draft, p_value in zip(drafts, adjusted, strict=True)
+    ]
+    rivals = _rivals(drafts, found, siblings)
+    return tuple(
+        result if result.supported or result.claim.guardrail else replace(result, rivals=rivals)
+        for result in found
     )
+
+
+def _rivals(
+    drafts: Sequence[_Draft], found: Sequence[ClaimResult], siblings: Sequence[float]
+) -> int:
+    """Count the claims of the family that are not supported, one made twice once."""
+    refused = {
+        draft.hypothesis
+        for draft, result in zip(drafts, found, strict=True)
+        if not result.supported and not draft.claim.guardrail
+    }
+    alpha = min(draft.alpha for draft in drafts)
+    return max(len(refused) + sum(p >= alpha for p in siblings), 1)
 
 
 def _adjusted(drafts: Sequence[_Draft], siblings: Sequence[float]) -> list[float]:
@@ -271,7 +268,7 @@ def _draft(study: Study, claim: Claim, min_seeds: int) -> _Draft:
     early: list[Refusal] = []
     if isinstance(look, Refusal):
         early.append(look)
-        look = ClaimLook(ONE_LOOK, 1 - settings.level)
+        look = ClaimLook(ONE_LOOK, 1 - settings.level, settings.level)
     elif look.threshold is None:
         early.append(_before_first_look(look))
     comparison = compare(study, measure, arm, against, settings_at(look, settings))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 POWER = 0.8
 # The seed spread is taken at this one-sided upper limit: few seeds often look alike by luck.
 SPREAD_LIMIT = 0.8
-MORE_TASKS = 10
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Design:
     tasks, samples : int
     level : float
     tasks_known : bool
-        False where one score a run is all that is known, and not how many answers are behind it:
+        False where one score per run is all that is known, and not how many answers are behind it:
         ``tasks`` then stands for nothing.
     """
 
@@ -107,22 +106,6 @@ class Design:
             level=self.level,
         )
 
-    def seeds_for(self, effect: float, tasks: int | None = None) -> int | None:
-        """Return the seeds an arm that see an effect at 80% power; None above 1,000.
-
-        The seed spread is taken at the upper limit of the pooled estimate.
-        """
-        from audit.stats import seeds_needed
-
-        return seeds_needed(
-            effect,
-            components=self.planned,
-            tasks=tasks or self.tasks,
-            samples=self.samples,
-            target_power=POWER,
-            level=self.level,
-        )
-
 
 def design_of_tasks(
     aligned: Aligned, level: float, *, new_tasks: bool, answers: int | None = None
@@ -159,7 +142,7 @@ def design_of_scores(
     result: ScoreDelta,
     level: float,
 ) -> Design:
-    """Return the design of a comparison with one score a run, each answer counted as a task.
+    """Return the design of a comparison with one score per run, each answer counted as a task.
 
     The evaluation's share is p(1 - p) over the answers behind a score, which is its upper bound.
     Where their number is unknown that share stays in the spread between seeds, and the plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from audit import numerals
 from audit.analysis.measures import Measure, Side, base_side
 from audit.analysis.tables import align
 from audit.results import DEFAULT_METRIC, Results
@@ -50,7 +51,7 @@ class Floor:
     def text(self) -> str:
         """The floor, or why there is none, in words."""
         if self.value is not None:
-            return f"{self.value:.4f}"
+            return numerals.fraction(self.value, 4)
         runs = self.noise.runs
         return {
             "deterministic-eval": f"unknown: {_spelled(runs)} identical base evaluations",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from audit import numerals
 from audit.analysis.independence import distinct_evaluations
 from audit.analysis.measures import Measure, MeasuredRun, Side
 from audit.analysis.study import Study
@@ -201,8 +202,8 @@ def refusals_by_tasks(aligned: Aligned) -> Iterator[Refusal]:
         first = aligned.missing[0]
         yield Refusal(
             "incomplete",
-            f"{aligned.missing_share:.1%} of the outcomes are missing, at most "
-            f"{LARGEST_MISSING_SHARE:.0%} may be; the first is task {first.task} of "
+            f"{numerals.percent(aligned.missing_share, 1)} of the outcomes are missing, at most "
+            f"{numerals.percent(LARGEST_MISSING_SHARE)} may be; the first is task {first.task} of "
             f"{first.arm} {first.run}",
         )
     kept = aligned.complete()

@@ -6,7 +6,9 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from audit.cli.examples import add_examples
 from audit.cli.formats import FORMATS, Style, render
@@ -16,15 +18,16 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
+    looked_of,
     policy_in_force,
     report_unreadable,
     style_for,
 )
 from audit.cli.output import guard, publish
-from audit.errors import UsageError
+from audit.errors import InputError, UsageError
 from audit.fleet.families import joined
 from audit.fleet.files import FileResult, FileResults, collect
-from audit.fleet.judging import Judge, lost
+from audit.fleet.judging import BothPolicies, Judge, lost
 from audit.fleet.rows import ORDERS, Counts, Row, counts_of, rows_of
 from audit.fleet.workers import each, with_bar
 from audit.policy import Policy
@@ -84,10 +87,16 @@ def main(options: argparse.Namespace) -> int:
     also = [_also(entry) for entry in options.also]
     policy = policy_in_force(options)
     located = any(name in _LOCATED for name in (options.format, *(name for name, _ in also)))
-    judge = Judge(policy, choices_of(options), claims_of(options), located=located)
+    own = Judge(
+        policy, choices_of(options), claims_of(options), located=located, looked=looked_of(options)
+    )
+    judge: Judge | BothPolicies = own
+    wanted, before = _changed(options, policy)
+    if before is not None:
+        judge = BothPolicies(own, replace(own, policy=before))
+        policy = replace(policy, source=f"{policy.source}, and {before.source}")
     visit = partial(_visit, options)
-    found = collect(options.paths, judge, visit, wanted=_changed(options, policy))
-    results = joined(found, judge)
+    results = joined(collect(options.paths, judge, visit, wanted=wanted), judge)
     read = [*(file.name for file in results.files), options.policy]
     for path in (options.output, *(path for _, path in also)):
         guard(path, read, force=options.force)
@@ -120,18 +129,36 @@ def _also(entry: str) -> tuple[str, str]:
     return name, path
 
 
-def _changed(options: argparse.Namespace, policy: Policy) -> Callable[[str], bool]:
-    """Return which files are judged."""
+def _changed(
+    options: argparse.Namespace, policy: Policy
+) -> tuple[Callable[[str], bool], Policy | None]:
+    """Return which files are judged, and the policy the branch began with where that changed."""
     if options.changed_since is None:
-        return lambda path: True
+        return lambda path: True, None
     from audit.fleet.changes import changed_since
 
     changed = changed_since(options.changed_since)
-    if os.path.realpath(policy.source) in changed:
-        what = f"{policy.source} changed since {options.changed_since}"
-        print(visible(f"audit: {what}: every file is judged"), file=sys.stderr)
-        return lambda path: True
-    return lambda path: path == "-" or os.path.realpath(path) in changed
+    before = None if options.policy_from else _policy_before(options, policy)
+    if before is not None and replace(before, source="") != replace(policy, source=""):
+        what = f"the policy changed since {options.changed_since}"
+        print(visible(f"audit: {what}: all files are judged, by both policies"), file=sys.stderr)
+        return lambda path: True, before
+    return lambda path: path == "-" or os.path.realpath(path) in changed, None
+
+
+def _policy_before(options: argparse.Namespace, policy: Policy) -> Policy:
+    """Return the policy where the branch began; without one there, the built-in defaults."""
+    from audit.fleet.changes import inside, left_at
+    from audit.policy import at_revision
+
+    if options.policy is not None and not inside(options.policy):
+        return policy  # no revision of this repository covers it
+    try:
+        return at_revision(Path.cwd(), left_at(options.changed_since), options.policy)
+    except (InputError, UsageError):  # the file named by the user was not there, or was none
+        if options.policy is None:
+            raise
+        return Policy()
 
 
 def _written(

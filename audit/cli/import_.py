@@ -29,6 +29,7 @@ RESULTS = "results"
 
 EXAMPLES = """\
 examples:
+  audit import RUNS/ --control grpo -o results.json
   audit import whileai results.json | audit verify -
   audit import lm-eval --arm tuned='out/tuned/seed*/*' --arm base='out/base/*' \\
         --base base --seed-from 'seed{seed}'
@@ -49,7 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     formats = "\n".join(f"  {entry.name:<16}{entry.what}" for entry in IMPORTERS)
     first = f"  {'auto':<16}found from the file\n  {RESULTS:<16}a results file, for --to\n"
     parser.epilog = f"formats:\n{first}{formats}\n\n{EXAMPLES}"
-    parser.add_argument("format", metavar="FORMAT", help="one of those below, or auto")
+    parser.add_argument(
+        "format",
+        metavar="PATH",
+        help="a folder of runs or a file; or first a format's name (--formats) or auto",
+    )
     parser.add_argument("files", nargs="*", metavar="FILE", help="file or pattern, or - for stdin")
     layout = parser.add_argument_group("one study from several files")
     layout.add_argument(
@@ -142,7 +147,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write there, not to stdout; claims and plans of the results file there are kept",
     )
     parser.add_argument(
-        "--force", action="store_true", help="write over an input, or what is no results file"
+        "--force", action="store_true", help="replace a file that is no results file"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
 
@@ -161,6 +166,8 @@ def main(options: argparse.Namespace) -> int:
     """
     if options.to is None and import_folder.applies(options):
         return import_folder.main(options)
+    if import_folder.is_path(options.format):
+        options.files, options.format = [options.format, *options.files], "auto"
     if options.to and options.retrieved is None:
         raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
     document, notes = _document(options)

@@ -25,8 +25,25 @@ from audit.safetext import visible
 WORDS = ("study", "run")
 
 
+def formats() -> str:
+    """Return the names of all formats, one a line: those of files, then those of folders."""
+    single = [f"  {entry.name:<18}{entry.what}" for entry in IMPORTERS]
+    listed = {entry.name for entry in IMPORTERS}
+    folders = [f"  {r.name:<18}{r.what}" for r in READERS if r.name not in listed]
+    return "\n".join(["files:", *single, "", "folders and trackers:", *folders]) + "\n"
+
+
+class _Formats(argparse.Action):
+    """Print the formats and stop, as --version does."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        sys.stdout.write(formats())
+        parser.exit()
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options that folders of runs take beside those of single files."""
+    parser.add_argument("--formats", action=_Formats, nargs=0, help="list all formats and stop")
     folder = parser.add_argument_group("a folder of runs")
     folder.add_argument(
         "--from",
@@ -78,26 +95,33 @@ def applies(options: argparse.Namespace) -> bool:
     known = any(word in (reader.name, *reader.also) for reader in READERS)
     if known and word not in of_files:
         return True
-    if not known and word != "auto" and not _is_path(word):
+    if not known and word != "auto" and not is_path(word):
         return False
     paths = _paths(options)
+    if any(path != "-" and not os.path.lexists(path) for path in paths):
+        return is_path(word)  # where reading says that it is not there
     if any(os.path.isdir(path) for path in paths):  # noqa: PTH112 - takes any name
         return True
     files = [path for path in paths if path != "-" and os.path.lexists(path)]
+    if word in of_files or not files:
+        return False
     try:
-        claimed = claim(walk(files)) if files else None
+        claimed = claim(walk(files))
     except AuditError:
         return False
-    return claimed is not None and any(not claimed.readers[name].general for name in claimed.files)
+    folders = {name for name in claimed.files if not claimed.readers[name].general}
+    return bool(folders - of_files)  # a single log of an evaluation has an importer of its own
 
 
-def _is_path(word: str) -> bool:
-    known = {"auto", "results", *(entry.name for entry in IMPORTERS)}
-    return word not in known and (os.path.lexists(word) or glob.has_magic(word))
+def is_path(word: str) -> bool:
+    """Whether the first word is what to read, and not the name of a format."""
+    known = {"auto", "results", *WORDS, *(entry.name for entry in IMPORTERS)}
+    told = os.path.lexists(word) or glob.has_magic(word) or "/" in word
+    return word not in known and told
 
 
 def _paths(options: argparse.Namespace) -> list[str]:
-    words = [options.format] if _is_path(options.format) else []
+    words = [options.format] if is_path(options.format) else []
     paths: list[str] = []
     for pattern in (*words, *options.files):
         if os.path.lexists(pattern) or not glob.has_magic(pattern):
@@ -150,7 +174,7 @@ def _said(options: argparse.Namespace) -> Said:
     given = _answers(options.answers)
     readers = list(options.readers)
     word = options.format
-    if word not in (*WORDS, "auto") and not _is_path(word):
+    if word not in (*WORDS, "auto") and not is_path(word):
         readers.append(word)
     step = _one(options.step, given, "step")
     bases = [*options.base, *_list(given, "base")]

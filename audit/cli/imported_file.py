@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from audit.claims import BASE, names_of, parse_claim
+from audit.cli.output import guard, publish
 from audit.errors import AuditError, ImportRefused, UsageError
 from audit.results import from_document, load
-from audit.writing import write_whole
 
 # Metrics that are made of another's counts, so that no file names them.
 _MADE = re.compile(r"(?:pass|maj)@\d+|accuracy-given-parsed")
@@ -65,36 +63,12 @@ def put(document: Any, output: str | None, *, force: bool, inputs: Iterable[str]
     Raises
     ------
     UsageError
-        When the file is an input, or exists and is no results file, unless forced.
+        When the file is an input, or when it exists, is no results file, and nothing forces it.
     """
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    if not output:
-        sys.stdout.write(text)
-        return
-    if not force:
-        _refuse_loss(output, inputs)
-    write_whole(output, text.encode())
-
-
-def _refuse_loss(output: str, inputs: Iterable[str]) -> None:
-    target = Path(output)
-    if not target.is_file():
-        return
-    if any(_same(output, path) for path in inputs):
-        raise UsageError(
-            "-o names an input, which would be lost; name another file, or say --force", path=output
-        )
-    if not _is_ours(output):
-        raise UsageError(
-            "-o names a file that is no results file; name another, or say --force", path=output
-        )
-
-
-def _same(output: str, path: str) -> bool:
-    try:
-        return path != "-" and os.path.samefile(output, path)  # noqa: PTH121 - takes any name
-    except OSError:
-        return False
+    guard(output, inputs, force=True)  # a results file is what an import writes
+    if output and not force and Path(output).is_file() and not _is_ours(output):
+        raise UsageError("is no results file; --force replaces it", path=output)
+    publish(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", output)
 
 
 def _is_ours(path: str) -> bool:

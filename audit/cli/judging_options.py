@@ -36,6 +36,33 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help='claim to judge in every file, e.g. "gain accuracy method over control"',
     )
+    add_looked(parser)
+
+
+def add_looked(parser: argparse.ArgumentParser) -> None:
+    """Add ``--looked``."""
+    parser.add_argument(
+        "--looked",
+        action="append",
+        default=[],
+        type=int,
+        metavar="N",
+        help="the claims were judged before with N seeds per arm, without a plan",
+    )
+
+
+def looked_of(options: argparse.Namespace) -> tuple[int, ...]:
+    """Return the earlier looks that the command line names.
+
+    Raises
+    ------
+    UsageError
+        When one is not a number of seeds.
+    """
+    for seeds in options.looked:
+        if seeds < 1:
+            raise UsageError(f"--looked takes a number of seeds per arm, not {seeds}")
+    return tuple(options.looked)
 
 
 def claims_of(options: argparse.Namespace) -> tuple[Claim, ...]:
@@ -50,6 +77,11 @@ def claims_of(options: argparse.Namespace) -> tuple[Claim, ...]:
 def add_policy_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which rules run and what fails."""
     parser.add_argument("--policy", metavar="FILE", help="policy file (else the nearest one found)")
+    parser.add_argument(
+        "--policy-from",
+        metavar="REV",
+        help="the policy as it stands at this git revision, whatever the working tree says",
+    )
     for name, does in (("--select", "run only"), ("--ignore", "leave out")):
         parser.add_argument(
             name,
@@ -91,7 +123,7 @@ def policy_in_force(options: argparse.Namespace) -> Policy:
     UsageError
         When the policy cannot be read, or a rule is unknown.
     """
-    policy = find_policy(Path.cwd(), options.policy)
+    policy = _policy(options)
     _require_rules(policy, policy.source)
     _require_rules(choices_of(options).over(Policy()), None)
     for waiver in policy.waivers:
@@ -102,6 +134,14 @@ def policy_in_force(options: argparse.Namespace) -> Policy:
                 file=sys.stderr,
             )
     return policy
+
+
+def _policy(options: argparse.Namespace) -> Policy:
+    if options.policy_from is None:
+        return find_policy(Path.cwd(), options.policy)
+    from audit.policy import at_revision
+
+    return at_revision(Path.cwd(), options.policy_from, options.policy)
 
 
 def _names(texts: Iterable[str]) -> tuple[str, ...]:

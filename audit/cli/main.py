@@ -12,8 +12,8 @@ from collections.abc import Container, Iterable, Sequence
 from importlib import import_module
 from typing import NamedTuple, NoReturn
 
-from audit.cli.arguments import paths_last
 from audit.cli.versions import VersionAction
+from audit.cli.word_order import paths_last
 from audit.errors import AuditError, UsageError
 from audit.safetext import inert, shortened, visible
 

@@ -174,7 +174,7 @@ def _lines(plan: Plan, table: Any) -> Iterator[str]:
             str(seeds),
             _shown(plan.smallest(seeds, plan.tasks)),
             _shown(plan.smallest(seeds, many)),
-            f"{plan.power(plan.effect, seeds):.2f}",
+            numerals.fraction(plan.power(plan.effect, seeds)),
             *_price(plan, seeds, plan.tasks),
         )
         for seeds in SEEDS_SHOWN

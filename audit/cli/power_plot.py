@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import PurePath
 
-from audit.analysis.plan import POWER, SEEDS_SHOWN, Plan
+from audit import numerals
+from audit.analysis.plan import SEEDS_SHOWN, Plan
 from audit.errors import UsageError
 from audit.writing import write_whole
 
 _POINTS = 61
+_HEIGHT_INCHES = 3.6
 
 
 def write_plot(plan: Plan, path: str) -> None:
@@ -27,32 +28,23 @@ def write_plot(plan: Plan, path: str) -> None:
 
 
 def _drawn(plan: Plan, kind: str) -> bytes:
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from audit.pages.figures import canvas
+    from audit.pages.figures.power_curves import PowerCurve, draw_curves
 
     widest = min(1.0, 4 * plan.effect)
     effects = [widest * step / (_POINTS - 1) for step in range(_POINTS)]
-    # A fixed salt for ids and text kept as text: the same file everywhere.
-    with mpl.rc_context({"svg.hashsalt": "audit", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(7, 4), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        for seeds in SEEDS_SHOWN:
-            powers = [plan.power(effect, seeds) for effect in effects]
-            axes.plot(effects, powers, label=f"{seeds} seeds")
-        axes.axhline(POWER, color="0.6", linewidth=0.8)
-        axes.axvline(plan.effect, color="0.6", linewidth=0.8)
-        axes.set(
-            xlabel="true difference",
-            ylabel="probability of a verdict",
-            ylim=(0, 1),
-            xlim=(0, widest),
-            title=f"{plan.tasks} tasks, {plan.samples} answers per task, "
-            f"training sd {plan.components.seed_sd_treatment:.3f}",
-        )
-        axes.legend(title="per arm", loc="lower right")
-        target = io.BytesIO()
-        metadata = {"Date": None} if kind == "svg" else {"Software": None}
-        figure.savefig(target, format=kind, metadata=metadata, dpi=120)
-    return target.getvalue()
+    looks = zip(canvas.ARM_COLOURS, canvas.ARM_DASHES, strict=True)
+    curves = [
+        PowerCurve(f"{seeds} seeds", [plan.power(effect, seeds) for effect in effects], *look)
+        for seeds, look in zip(SEEDS_SHOWN, looks, strict=False)
+    ]
+    sd = numerals.fraction(plan.components.seed_sd_treatment, 3)
+    answers = numerals.counted(plan.samples, "answer")
+    with canvas.styled():
+        figure, (axes,) = canvas.panels(_HEIGHT_INCHES)
+        draw_curves(axes, effects, curves, plan.effect, numerals.signed(plan.effect))
+        axes.set_xlim(0, widest)
+        axes.set_xlabel("true difference")
+        axes.set_title(f"{plan.tasks} tasks, {answers} per task, training sd {sd}")
+        figure.legend(title="per arm", loc="outside right center")
+        return canvas.svg(figure, "power") if kind == "svg" else canvas.png(figure)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from audit import numerals
 from audit.cli.examples import add_examples
 from audit.cli.formats.json_text import json_text
 from audit.cli.layout import text_table
@@ -108,7 +109,7 @@ def check_cell(cell: Cell, studies: int) -> CellResult:
 
 
 def _lines(results: list[CellResult]) -> Iterator[str]:
-    yield f"{results[0].studies} simulated studies a cell, {_TASKS} tasks, 4 answers a task;"
+    yield f"{results[0].studies} simulated studies a cell, {_TASKS} tasks, 4 answers per task;"
     yield f"called a gain or a loss where there is none: at most {NOMINAL} of them, none without"
     yield "replication. Beside it a true gain, which should be seen."
     yield ""
@@ -128,8 +129,8 @@ def _row(result: CellResult) -> tuple[str, ...]:
         what,
         f"{cell.seeds[0]} v {cell.seeds[1]}",
         " and ".join(f"{sd:g}" for sd in sds),
-        f"{result.called / result.studies:.3f}",
-        f"[{low:.3f}, {high:.3f}]",
+        numerals.fraction(result.called / result.studies, 3),
+        numerals.interval(low, high, 3),
         "out of bounds" if result.wrong else "",
     )
 

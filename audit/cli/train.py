@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from audit import numerals
 from audit.cli.examples import add_examples
 from audit.errors import UsageError
 
@@ -152,11 +153,12 @@ def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> 
 
 def _report(document: Mapping[str, Any], runs: list[tuple[str, Any]], output: Path) -> None:
     base = [b["accuracy"] for b in document["base_evaluations"]]
-    print(f"{output}   base accuracy {min(base):.3f} to {max(base):.3f} ({len(base)} evaluations)")
+    low, high = (numerals.fraction(end, 3) for end in (min(base), max(base)))
+    print(f"{output}   base accuracy {low} to {high} ({len(base)} evaluations)")
     for arm, run in runs:
         if run["status"] == "finished":
             metrics = run["method_metrics"]
-            outcome = f"accuracy {metrics['accuracy']:.3f}"
+            outcome = f"accuracy {numerals.fraction(metrics['accuracy'], 3)}"
         else:
             outcome = f"{run['status']}: {run['failure']}"
         print(f"  {arm:<24} seed {run['seed']:<6} {outcome}")

@@ -6,8 +6,7 @@ by response.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from audit.facts.training_logs import RunLog
@@ -17,49 +16,28 @@ GRADIENT_NORMS = ("grad_norm", "gradient_norm", "actor/grad_norm", "policy/grad_
 REWARD_SPREADS = ("reward_std", "rewards/std", "critic/rewards/std", "critic/score/std")
 FLAT_SHARES = ("frac_reward_zero_std",)
 CUT_OFF_SHARES = ("completions/clipped_ratio", "response_length/clip_ratio")
-LOSSES = ("loss", "actor/pg_loss", "actor/loss", "policy_loss")
 _PREFIXES = ("train/", "train_")
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """Logged steps that tell something, and those of them that are wrong with it."""
+def steps_without_gradient(log: RunLog) -> int | None:
+    """Return the logged steps if the gradient norm is 0 in every one; 0 where one has a gradient.
 
-    logged: int
-    wrong: int
-
-    @property
-    def all_wrong(self) -> bool:
-        """Whether every step that tells it is wrong."""
-        return self.logged > 0 and self.wrong == self.logged
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingHealth:
-    """What the log of one run says of its training.
-
-    Attributes
-    ----------
-    without_gradient : Steps
-        Steps whose gradient norm is 0 in every update.
-    without_spread : Steps
-        Steps in which the rewards of no group varied, where the trainer logged only that.
-    cut_off : Steps
-        Steps of which all responses were cut off.
+    None where the log has no gradient norms; likewise in the two functions below.
     """
-
-    without_gradient: Steps
-    without_spread: Steps
-    cut_off: Steps
+    return _if_all(map(_gradient, log.steps), lambda norm: norm == 0)
 
 
-def training_health(log: RunLog) -> TrainingHealth:
-    """Return what a run's log says of its training."""
-    return TrainingHealth(
-        without_gradient=_steps(map(_gradient, log.steps), lambda norm: norm == 0),
-        without_spread=_steps(map(_flat_share, log.steps), lambda share: share >= 1),
-        cut_off=_steps(map(_cut_off, log.steps), lambda share: share >= 1),
-    )
+def steps_without_spread(log: RunLog) -> int | None:
+    """Return the logged steps if in none of them the rewards of any group varied, else 0.
+
+    None also where the log has the reward of every response, which is counted by group.
+    """
+    return _if_all(map(_flat_share, log.steps), lambda share: share >= 1)
+
+
+def steps_cut_off(log: RunLog) -> int | None:
+    """Return the logged steps if all responses of all of them were cut off, else 0."""
+    return _if_all(map(_cut_off, log.steps), lambda share: share >= 1)
 
 
 def logged(update: Mapping[str, Any], names: Iterable[str]) -> float | None:
@@ -73,24 +51,26 @@ def logged(update: Mapping[str, Any], names: Iterable[str]) -> float | None:
     return None
 
 
-def loss_of(update: Mapping[str, Any]) -> float | None:
-    """Return the loss of an update, or the one logged for its step."""
-    own = update.get("loss")
-    return logged(update, LOSSES) if own is None else float(own)
-
-
 def gradient_of(update: Mapping[str, Any]) -> float | None:
     """Return the gradient norm of an update, or the one logged for its step."""
     own = update.get("gradient_l2_norm")
     return logged(update, GRADIENT_NORMS) if own is None else float(own)
 
 
-def _steps(values: Iterator[float | None], wrong: Any) -> Steps:
-    known = [value for value in values if value is not None]
-    return Steps(len(known), sum(map(wrong, known)))
+def _if_all(values: Iterable[float | None], wrong: Callable[[float], bool]) -> int | None:
+    """Return how many values there are if all are wrong, 0 at the first that is not."""
+    known = 0
+    for value in values:
+        if value is not None:
+            if not wrong(value):
+                return 0
+            known += 1
+    return known or None
 
 
-def _known(step: Mapping[str, Any], read: Any) -> list[float]:
+def _known(
+    step: Mapping[str, Any], read: Callable[[Mapping[str, Any]], float | None]
+) -> list[float]:
     found = (read(update) for update in step.get("updates") or ())
     return [value for value in found if value is not None]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 from audit.errors import UsageError
+from audit.git import git
 from audit.safetext import shortened
 
 
@@ -23,31 +23,39 @@ def changed_since(revision: str) -> frozenset[str]:
         here holds no common commit (a shallow clone).
     """
     top = os.fsdecode(_git("rev-parse", "--show-toplevel")).rstrip("\r\n")
-    try:
-        commit = os.fsdecode(
-            _git("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
-        ).strip()
-    except UsageError:
-        raise UsageError(
-            f"--changed-since: git knows no commit {shortened(revision, 80)!r} here; "
-            "fetch it first (in CI: fetch-depth: 0)"
-        ) from None
+    commit = _commit(revision)
     listed = _git("diff", "--name-only", "-z", "--diff-filter=d", f"{commit}...HEAD", "--")
     names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
     return frozenset(os.path.realpath(Path(top) / name) for name in names)
 
 
-def _git(*arguments: str) -> bytes:
-    # core.quotePath and the language of messages are no matter: -z quotes nothing.
+def left_at(revision: str) -> str:
+    """Return the last common commit of a revision with the current one, as `changed_since` does."""
+    return _git("merge-base", _commit(revision), "HEAD").decode().strip()
+
+
+def inside(path: str) -> bool:
+    """Whether a path lies in the work tree of the current folder."""
+    top = os.path.realpath(os.fsdecode(_git("rev-parse", "--show-toplevel")).rstrip("\r\n"))
+    return Path(os.path.realpath(path)).is_relative_to(top)
+
+
+def _commit(revision: str) -> str:
+    wanted = ("rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}")
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, check=False)
-    except OSError as error:
-        reason = error.strerror or error
-        raise UsageError(f"--changed-since: git cannot be run: {reason}") from None
-    if done.returncode:
-        said = os.fsdecode(done.stderr).strip().splitlines()
-        reason = shortened(said[0], 200) if said else f"status {done.returncode}"
+        return os.fsdecode(_git(*wanted)).strip()
+    except UsageError:
+        raise UsageError(
+            f"--changed-since: git knows no commit {shortened(revision, 80)!r} here; "
+            "fetch it first (in CI: fetch-depth: 0)"
+        ) from None
+
+
+def _git(*arguments: str) -> bytes:
+    try:
+        return git(Path.cwd(), *arguments)
+    except UsageError as error:
+        reason = shortened(error.message.removeprefix("git: "), 200)
         if "no merge base" in reason:
             reason += "; fetch more history (in CI: fetch-depth: 0)"
-        raise UsageError(f"--changed-since: {reason}")
-    return done.stdout
+        raise UsageError(f"--changed-since: {reason}") from None

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from audit.fleet.files import FileResult, FileResults
-from audit.fleet.judging import Judge
+from audit.fleet.judging import BothPolicies, Judge
 
 
-def joined(results: FileResults, judge: Judge) -> FileResults:
+def joined(results: FileResults, judge: Judge | BothPolicies) -> FileResults:
     """Judge files that share training runs again, with each other's claims in their families.
 
     Parameters
     ----------
     results : FileResults
         Each file judged alone.
-    judge : Judge
+    judge : Judge or BothPolicies
         What judged them.
 
     Returns
@@ -67,7 +67,9 @@ def _siblings(files: Sequence[FileResult]) -> dict[int, list[int]]:
     }
 
 
-def _with_siblings(file: FileResult, others: Sequence[FileResult], judge: Judge) -> FileResult:
+def _with_siblings(
+    file: FileResult, others: Sequence[FileResult], judge: Judge | BothPolicies
+) -> FileResult:
     p_values = tuple(p for other in others for p in other.family)
-    again = replace(judge, siblings=p_values)(file.name)
+    again = judge.beside(p_values)(file.name)
     return replace(again, siblings=tuple(other.name for other in others))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from audit.errors import AuditError, InputError, NotResultsError
 from audit.report import Report
-from audit.sources import Target, expand
+from audit.sources import PassedOver, Target, expand
 from audit.views.claim_view import ClaimView
 from audit.views.decision_view import DecisionView
 
@@ -58,10 +58,20 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class FileResults:
-    """The results of one command, and the files in folders that are no results files."""
+    """The results of one command, and what folders hold that is no results file.
+
+    Attributes
+    ----------
+    files : tuple of FileResult
+    skipped : tuple of str
+        JSON files without a ``schema_version``.
+    passed_over : tuple of PassedOver
+        Files and folders that were not opened, and why.
+    """
 
     files: tuple[FileResult, ...]
     skipped: tuple[str, ...] = ()
+    passed_over: tuple[PassedOver, ...] = ()
 
     @property
     def exit_status(self) -> int:
@@ -97,14 +107,14 @@ def collect(
     wanted : callable
         Whether a file that exists is looked at.
     """
-    plan = _planned(paths, wanted)
+    plan, passed_over = _planned(paths, wanted)
     named: dict[str, bool] = {}
     for _, targets in plan:
         for target in targets if isinstance(targets, tuple) else ():
             named[target.path] = named.get(target.path, False) or target.named
     results = dict(zip(named, visit(read, tuple(named)), strict=True))
     skipped = {
-        path
+        path: result.error
         for path, result in results.items()
         if isinstance(result.error, NotResultsError) and not named[path]
     }
@@ -115,30 +125,37 @@ def collect(
             continue
         files |= {t.path: results[t.path] for t in targets if t.path not in skipped}
         if targets and all(target.path in skipped for target in targets):
-            files[path] = _refused(path, InputError(_nothing_below(len(targets)), path=path))
-    return FileResults(tuple(files.values()), tuple(sorted(skipped)))
+            error = _nothing_below([skipped[target.path] for target in targets])
+            files[path] = _refused(path, InputError(error, path=path))
+    return FileResults(tuple(files.values()), tuple(sorted(skipped)), tuple(passed_over))
 
 
 def _planned(
     paths: Iterable[str], wanted: Callable[[str], bool]
-) -> list[tuple[str, tuple[Target, ...] | InputError]]:
+) -> tuple[list[tuple[str, tuple[Target, ...] | InputError]], list[PassedOver]]:
     plan: list[tuple[str, tuple[Target, ...] | InputError]] = []
+    passed_over: list[PassedOver] = []
     for path in paths:
         try:
-            targets = tuple(
-                t for t in expand([path]) if wanted(t.path) or not Path(t.path).exists()
-            )
+            found = expand([path])
         except InputError as error:
             plan.append((path, error))
-        else:
-            plan.append((path, targets))
-    return plan
+            continue
+        targets = (t for t in found.targets if wanted(t.path) or not Path(t.path).exists())
+        plan.append((path, tuple(targets)))
+        passed_over += found.passed_over
+    return plan, passed_over
 
 
 def _refused(path: str, error: AuditError) -> FileResult:
     return FileResult(error.path or path, None, error, error.exit_status)
 
 
-def _nothing_below(count: int) -> str:
-    files = "1 JSON file has" if count == 1 else f"{count} JSON files have"
-    return f"no results file below: {files} no schema_version"
+def _nothing_below(errors: Sequence[NotResultsError]) -> str:
+    """Say that a folder holds no results file, and what the first of its files looks like."""
+    number = len(errors)
+    files = "1 JSON file has" if number == 1 else f"{number} JSON files have"
+    what = errors[0].message.partition("no schema_version")[2]
+    first = errors[0].path if number > 1 and what else ""
+    hint = f"; {first}{what.lstrip(';') if first else what.lstrip('; ')}" if what else ""
+    return f"no results file below: {files} no schema_version{hint}"

@@ -62,6 +62,8 @@ class Judge:
         Without the content: find line and column of every finding first.
     siblings : tuple of float
         P-values of the claims that other files of the same study make.
+    looked : tuple of int
+        Runs per arm at which the claims were judged before, without a plan.
     data, artifacts : str or None
         Training data and the checkpoint's folder, to hash again.
     """
@@ -72,6 +74,7 @@ class Judge:
     whole: bool = False
     located: bool = False
     siblings: tuple[float, ...] = ()
+    looked: tuple[int, ...] = ()
     data: str | None = None
     artifacts: str | None = None
 
@@ -93,6 +96,10 @@ class Judge:
             return found
         return replace(found, report=found.report.detached(located=self.located))
 
+    def beside(self, p_values: tuple[float, ...]) -> Judge:
+        """Return a judge whose Holm correction runs over these claims of other files, too."""
+        return replace(self, siblings=p_values)
+
     def _verified(self, results: Results) -> Report:
         policy = self.choices.over(self.policy.for_path(results.name))
         return verify(
@@ -102,7 +109,28 @@ class Judge:
             claims=self.claims,
             policy=policy,
             siblings=self.siblings,
+            looked=self.looked,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class BothPolicies:
+    """Judges a file by two policies and returns the worse result.
+
+    A branch that changes the policy is held to the one it began with and to its own.
+    """
+
+    now: Judge
+    then: Judge
+
+    def __call__(self, path: str) -> FileResult:
+        """Return what came of one file under the stricter of the two."""
+        now, then = self.now(path), self.then(path)
+        return then if then.exit_status > now.exit_status else now
+
+    def beside(self, p_values: tuple[float, ...]) -> BothPolicies:
+        """Return the same with claims of other files in the family of both."""
+        return BothPolicies(self.now.beside(p_values), self.then.beside(p_values))
 
 
 def judged(report: Report, summary: str = "") -> FileResult:
@@ -140,7 +168,9 @@ def _problems(report: Report) -> Iterator[str]:
     """Yield what fails the file, or comes near to it, apart from claims."""
     for group in grouped(report.found):
         finding = group.first
-        fails = finding.severity is Severity.ERROR or report.policy.fail_on == "warning"
+        misspelt = finding.rule == "SCHEMA002"  # a claim may be in it that nobody judged
+        strict = report.policy.fail_on == "warning"
+        fails = finding.severity is Severity.ERROR or strict or misspelt
         if not fails or finding.severity is Severity.INFO or finding.waiver:
             continue
         if finding.rule in CLAIM_RULES:

@@ -28,7 +28,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "model",
     ),
     "seed": ("train_seed", "training_seed", "seed", "random_seed", "rng_seed"),
-    "run": ("run", "run_id", "run_name", "trial", "rep", "replicate"),
+    "run": ("run", "run_id", "run_name", "job", "trial", "rep", "replicate"),
     "task": (
         "task_id",
         "item_id",
@@ -80,7 +80,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "count": ("num_correct", "n_correct", "correct_count"),
     "step": ("step", "global_step", "checkpoint_step", "train_global_step", "trainer_global_step"),
-    "status": ("state", "status"),
+    "status": ("state", "status", "exit_code", "exitcode"),
     "error": ("error", "errored", "exception", "failure"),
     "truncated": ("truncated", "is_truncated"),
     "stop": ("finish_reason", "stop_reason"),

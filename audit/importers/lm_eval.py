@@ -316,7 +316,9 @@ class _Model:
                 if key in task.scores and key not in task.samples:
                     scores[full] = task.scores[key]
                     counts.add(task.examples)
-        if len(counts) == 1 and None not in counts:
+        # A run has one number of answers: beside outcomes by task it would be taken for theirs.
+        tasked = any("task_ids" in block for block in blocks)
+        if len(counts) == 1 and None not in counts and not tasked:
             scores["examples"] = counts.pop()
         blocks.sort(key=lambda block: block["metric"] != ACCURACY)
         return DraftRun(

@@ -7,7 +7,6 @@ of rows decides nothing but which arm is the first named.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,14 +16,12 @@ from audit.importers.columns import (
     TRAINING_SEEDS,
     chosen_rows,
     metric_of,
-    names_a_question,
     roles_of,
     table_of,
     text,
 )
 from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
-from audit.importers.liveness import Liveness
 from audit.importers.metric_names import (
     ACCURACY,
     is_accuracy,
@@ -34,6 +31,7 @@ from audit.importers.metric_names import (
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell, fits_count, whole_cell
 from audit.importers.outcomes import Outcomes
+from audit.importers.row_answers import Answers
 from audit.importers.run_status import FINISHED, Status, status_of
 from audit.importers.scaled import lowest, say_unnamed, scaled
 from audit.importers.summary_rows import without_summaries
@@ -43,11 +41,6 @@ from audit.importers.wide_table import shape
 Label = int | str | None  # a seed's number, a run's name, or nothing
 Cell = tuple[str, str]  # benchmark, metric
 Group = tuple[str, Label, int | None, int]  # arm, run, step, place among rows of no run
-
-_CUT = frozenset({"length", "max_tokens", "model_length"})
-# What says that an answer was not graded, where no number can.
-_FAILED = frozenset({"timeout", "error", "errored"})
-_WORDS = {"pass": 1.0, "passed": 1.0, "correct": 1.0, "fail": 0.0, "failed": 0.0, "incorrect": 0.0}
 
 
 def sniff(document: Any, name: str) -> bool:
@@ -114,8 +107,9 @@ class _Reader:
         self.by_id = self._names_rows_by_id()
         self.decoding = self._numbers_answers()
         self.metrics: set[str] = set()
-        self.live = Liveness(file.name)
+        self.answers = Answers(file.name, self.value, self.roles, options, notes)
         self.groups: dict[Group, _Run] = {}
+        self.id_column = self._id_column() if self.by_id else None
 
     # ---- what the columns are -----------------------------------------------------------
 
@@ -125,7 +119,7 @@ class _Reader:
         if column is None or "task" in self.roles:
             return False
         words = [text(row.get(column)) for row in self.rows]
-        if not all(status_of(word) for word in words if word):
+        if not all(status_of(word, column) for word in words if word):
             return False
         return any(words)
 
@@ -156,11 +150,11 @@ class _Reader:
                 self._add(row)
         if not self.groups:
             raise ImportRefused("no row of the metric and benchmark asked for", path=self.file.name)
-        self.live.refuse_dead()
+        self.answers.refuse_dead()
         finished = [g for g in self.groups.values() if g.status is None or g.status.finished]
         if finished and not any(any(g.outcomes.values()) or g.scores for g in finished):
             raise ImportRefused(f"{self.value} holds no finite number", path=self.file.name)
-        self._settle_signs()
+        self.answers.settle_signs([group.outcomes for group in self.groups.values()])
         self._say_failures()
         last = max((g.step for g in self.groups.values() if g.step is not None), default=None)
         for key in self._ordered():
@@ -203,7 +197,9 @@ class _Reader:
             return
         self.metrics.add(key[1])
         if "task" in self.roles:
-            self._add_answers(group, key, row, metric, _what(arm, label))
+            numbered = ("sample", "seed", "run") if self.decoding else ("sample",)
+            sample = ", ".join(filter(None, (self._cell(row, role) for role in numbered)))
+            self.answers.add(group.outcomes, key, row, sample or None, _what(arm, label))
         else:
             self._add_score(group, key, row, metric, _what(arm, label))
 
@@ -219,7 +215,7 @@ class _Reader:
             group.step = step
             group.taken.add(key)
             return group
-        status = status_of(self._cell(row, "status")) or FINISHED
+        status = status_of(self._cell(row, "status"), self.roles["status"]) or FINISHED
         old = self.groups.get((arm, label, None, 0))
         failures: list[str] = []
         if old is not None and old.status is not None and label is not None:
@@ -233,128 +229,16 @@ class _Reader:
         self.groups[arm, label, None, 0] = group
         return group
 
-    def _tracker_id(self, row: Mapping[str, Any]) -> str | None:
-        """Return the tracker's id of a row: its ID, or its Name where no two rows share one."""
+    def _id_column(self) -> str | None:
+        """Return the column of a tracker's ids: its ID, or its Name where no two rows share one."""
         for name in ("ID", "run_id", "Name", "name", "run_name"):
-            if name not in self.table.columns:
-                continue
-            names = [text(other.get(name)) for other in self.rows]
+            names = [text(row.get(name)) for row in self.rows]
             if all(names) and len(set(names)) == len(names):
-                return text(row.get(name))
+                return name
         return None
 
-    # ---- answers ------------------------------------------------------------------------
-
-    def _add_answers(
-        self, group: _Run, key: Cell, row: Mapping[str, Any], metric: str | None, what: str
-    ) -> None:
-        task = self._task(row)
-        given = row.get(self.value)
-        entries = given if isinstance(given, list) else [given]
-        if not task:
-            if all(text(entry) == "" for entry in entries):
-                self.notes.say(f"{self.file.name}: rows without a task and a value are no answers")
-                return
-            raise ImportRefused(f"a row has no {self.roles['task']}", path=self.file.name)
-        sample = self._sample(row)
-        outcomes = group.outcomes.get(key)
-        if outcomes is None:
-            repeats = sample is None or isinstance(given, list)
-            outcomes = Outcomes(self.file.name, what, repeats=repeats)
-            group.outcomes[key] = outcomes
-        if isinstance(given, list) and not given:
-            self.notes.say(f"{what}: an empty list of {self.value} is an answer without a value")
-            entries = [None]
-        for entry in entries:
-            if isinstance(entry, list | dict):
-                raise ImportRefused(
-                    f"{self.value} of task {task} holds lists of lists: say which number counts "
-                    "with --map value=POINTER",
-                    path=self.file.name,
-                )
-            label = None if isinstance(given, list) else sample
-            self._add_answer(outcomes, task, label, row, entry, metric, what)
-
-    def _add_answer(
-        self,
-        outcomes: Outcomes,
-        task: str,
-        sample: str | None,
-        row: Mapping[str, Any],
-        entry: Any,
-        metric: str | None,
-        what: str,
-    ) -> None:
-        value = self._graded(entry, metric, f"{self.value} of {what}")
-        failed = _truthy(row.get(self.roles["error"])) if "error" in self.roles else False
-        seen: dict[str, Any] = {}
-        if "text" in self.roles and self.roles["text"] in row:
-            seen["text"] = row[self.roles["text"]]
-        tokens = cell(row.get(self.roles["tokens"]))[0] if "tokens" in self.roles else None
-        time = cell(row.get(self.roles["time"]))[0] if "time" in self.roles else None
-        empty = self.live.see(
-            **seen,
-            tokens=None if tokens is None else float(tokens),
-            seconds=None if time is None else float(time),
-            right=value == 1,
-        )
-        if value is None and not failed and text(entry).lower() not in _FAILED:
-            outcomes.add(task, sample, None)
-        elif value is None or (failed and value <= 0) or (empty and value == 1):
-            outcomes.error(task, sample)
-        else:
-            outcomes.add(task, sample, value)
-        if tokens is not None and tokens >= 0:
-            outcomes.tokens(task, float(tokens))
-        if self._cut_off(row):
-            outcomes.truncated(task)
-        for role, found in (("parsed", False), ("unparsed", True)):
-            if role in self.roles and row.get(self.roles[role]) is not None:
-                outcomes.unparsed(task, _truthy(row[self.roles[role]]) is found)
-
-    def _graded(self, entry: Any, metric: str | None, place: str) -> float | None:
-        word = _WORDS.get(text(entry).lower())
-        if word is not None:
-            return word
-        found, _ = cell(entry)
-        if found == -1 and metric in (None, ACCURACY):
-            return -1.0  # settled when all are known: 1 and -1, or no right and wrong at all
-        return scaled(entry, metric, self.options, self.file.name, place)
-
-    def _cut_off(self, row: Mapping[str, Any]) -> bool:
-        said = "truncated" in self.roles and _truthy(row.get(self.roles["truncated"]))
-        return said or self._cell(row, "stop").lower() in _CUT
-
-    def _task(self, row: Mapping[str, Any]) -> str:
-        column = self.roles["task"]
-        value = row.get(column)
-        if not names_a_question(column):
-            return text(value)
-        gold = row.get(self.roles["gold"]) if "gold" in self.roles else None
-        asked = f"{text(value)}\x1f{text(gold)}" if text(value) else ""
-        return hashlib.sha256(asked.encode()).hexdigest()[:16] if asked else ""
-
-    def _sample(self, row: Mapping[str, Any]) -> str | None:
-        parts = [self._cell(row, "sample")]
-        if self.decoding:
-            parts += [self._cell(row, "seed"), self._cell(row, "run")]
-        return ", ".join(part for part in parts if part) or None
-
-    def _settle_signs(self) -> None:
-        """Read 1 and -1 as right and wrong; any other value below 0 is no accuracy."""
-        every = [o for group in self.groups.values() for o in group.outcomes.values()]
-        values = {value for outcomes in every for value in outcomes.all_values()}
-        metrics = {metric for group in self.groups.values() for _, metric in group.outcomes}
-        if -1.0 not in values or metrics != {ACCURACY}:
-            return
-        if not values <= {-1.0, 1.0}:
-            raise ImportRefused(
-                f"{self.value} lies below 0: say --metric NAME for something other than accuracy",
-                path=self.file.name,
-            )
-        for outcomes in every:
-            outcomes.replace_values({-1.0: 0.0})
-        self.notes.say(f"{self.file.name}: {self.value} is 1 or -1: read as right and wrong")
+    def _tracker_id(self, row: Mapping[str, Any]) -> str | None:
+        return None if self.id_column is None else text(row.get(self.id_column))
 
     # ---- scores -------------------------------------------------------------------------
 
@@ -419,9 +303,10 @@ class _Reader:
                 ends[group.status.word] = ends.get(group.status.word, 0) + 1
         if ends:
             listed = ", ".join(f"{word}: {count}" for word, count in sorted(ends.items()))
+            count = sum(ends.values())
             self.notes.say(
-                f"{self.file.name}: {sum(ends.values())} runs did not finish ({listed}); they come "
-                "over as launched, their figures are not used"
+                f"{self.file.name}: {count} {'run' if count == 1 else 'runs'} did not finish "
+                f"({listed}): launched and recorded, but without their figures"
             )
 
     def _run(self, key: Group, group: _Run, last: int | None) -> DraftRun:
@@ -512,13 +397,6 @@ class _Reader:
             note = summary.contradiction(right, drawn)
             if note is not None:
                 self.notes.say(f"{self.file.name}: {note}")
-
-
-def _truthy(value: Any) -> bool:
-    """Whether a cell says yes, or holds an error: not a list, which holds reasons of a grade."""
-    if isinstance(value, str):
-        return value.strip().lower() not in ("", "false", "0", "none", "null", "no", "nan")
-    return bool(value) and not isinstance(value, list)
 
 
 def _what(arm: str, label: Label) -> str:

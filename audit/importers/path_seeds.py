@@ -10,7 +10,7 @@ from audit.errors import ImportRefused, UsageError
 from audit.run_names import run_of
 
 # `--seed-from path`: the usual tokens, the surest first; the first that a path has is taken.
-_TOKENS = (
+TOKENS = (
     re.compile(r"(?:^|[-_/=.])(?:train_?)?seeds?[-_=]?(\d{1,15})(?!\d)", re.IGNORECASE),
     re.compile(r"(?:^|[-_/])s(\d{1,15})(?=$|[-_/.])"),
     re.compile(r"__(\d{1,15})__\d{9,}"),
@@ -44,7 +44,7 @@ def seed_of(path: str, pattern: str) -> int:
     numbers = {int(digits) for digits in seeds if digits.isdecimal() and len(digits) < 16}
     if len(numbers) != 1 or len(numbers) != len(seeds):
         what = ", ".join(sorted(seeds)) if seeds else "nothing"
-        raise UsageError(f"--seed-from finds {what}, where one number is due", path=path)
+        raise UsageError(f"--seed-from finds {what}, expected one number", path=path)
     if all(_is_step(plain, start, end) for _, start, end in found):
         raise ImportRefused(
             f"--seed-from finds {next(iter(seeds))}, which is the step of a checkpoint: steps of "
@@ -72,7 +72,7 @@ def seeds_of(paths: Sequence[str], pattern: str) -> list[int]:
 
 
 def _usual(path: str) -> list[tuple[str, int, int]]:
-    for token in _TOKENS:
+    for token in TOKENS:
         found = [(match[1], *match.span(1)) for match in token.finditer(path)]
         if found:
             return found

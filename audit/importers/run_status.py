@@ -37,13 +37,17 @@ class Status:
 FINISHED = Status("finished", "", "finished")
 
 
-def status_of(word: str) -> Status | None:
+def status_of(word: str, column: str = "state") -> Status | None:
     """Return what a tracker's word says of a run, None where it is no such word.
 
     Known are the states of Weights & Biases and of MLflow (its numbers too), and what batch
-    systems say; letters may be large or small.
+    systems say; letters may be large or small. In a column of exit codes 0 alone is an end.
     """
     plain = word.strip().lower()
+    if "exit" in column.lower():
+        if not plain.lstrip("-").isdecimal():
+            return None
+        return FINISHED if int(plain) == 0 else Status("failed", f"exit code {plain}", plain)
     if plain in _FINISHED:
         return FINISHED
     if plain in _FAILED:

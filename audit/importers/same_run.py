@@ -393,7 +393,8 @@ def _document(
         if part.block or name != ACCURACY:
             blocks.append(part.block | {"metric": name})
     counts = [part.counts or {} for part in scored]
-    shared = counts[0] if counts and all(other == counts[0] for other in counts) else {}
+    alike = bool(counts) and all(other == counts[0] for other in counts)
+    shared = counts[0] if alike and not tasked else {}
     document.pop("method_metrics", None)
     if scores:
         document["method_metrics"] = scores | dict(shared)

@@ -15,9 +15,9 @@ from audit.importers.draft import Draft, DraftRun, Options
 from audit.importers.foreign import Foreign
 from audit.importers.metric_names import ACCURACY, reading_of
 from audit.importers.notes import gathered
+from audit.importers.one_scale import refuse_mixed_scales
 from audit.importers.path_seeds import seeds_of
 from audit.importers.same_run import COUNTS, SETTLE, ArmRun, blocks_of, joined, with_blocks
-from audit.importers.scales import refuse_mixed_scales
 from audit.run_names import run_of
 
 _READING = ("scale", "higher_is_better", "kind")
@@ -377,7 +377,7 @@ def _said_of_evidence(arms: _Arms, options: Options) -> Iterator[str]:
         which = " and ".join(f"the {count} runs of {name}" for name, count in untold.items())
         yield f"nothing says that {which} are trainings of their own: {SETTLE}"
     if options.seed_is == "decoding":
-        yield "what has no training seed is taken as evaluations of one run an arm, as said"
+        yield "what has no training seed is taken as evaluations of one run per arm, as said"
 
 
 def _what_runs_are(arms: _Arms, options: Options) -> dict[str, Any]:

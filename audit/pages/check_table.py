@@ -81,13 +81,24 @@ def checks(
         The ``checks`` of ``recipe.toml`` with ``id``, ``check``, ``source`` and ``result``.
     """
     subject = Subject(results, analysis, report)
-    rows = {slug: CheckRow(slug, name, *make(subject)) for slug, name, make in _BUILT_IN}
+    rows = {
+        slug: CheckRow(slug, name, *_judged(subject, slug, make)) for slug, name, make in _BUILT_IN
+    }
     last = {slug: rows.pop(slug) for slug in _LAST}
     for number, row in enumerate(own, 1):
         slug = str(row["id"]) or f"own-{number}"
         name = row["check"] or (rows[slug].name if slug in rows else slug)
         rows[slug] = CheckRow(slug, name, row["source"] or "recipe.toml", row["result"])
     return (*rows.values(), *last.values())
+
+
+def _judged(subject: Subject, slug: str, make: Callable[[Subject], Row]) -> Row:
+    """Return a row with the finding of the rule that judges the same fact, where it has one."""
+    source, result = make(subject)
+    rule = _RULES.get(slug)
+    if rule is not None and subject.report.rule(rule).state == "failed":
+        result = f"{result} (see {rule} below)"
+    return source, result
 
 
 def _eval_noise(subject: Subject) -> Row:
@@ -265,7 +276,18 @@ def _number(value: int, noun: str) -> str:
     return f"{numerals.count(value)} {noun}" + ("" if value == 1 else "s")
 
 
-# What sums up the others stands below a study's own rows.
+# The rules that judge what a row shows.
+_RULES = {
+    "eval-noise": "BASE001",
+    "holdout": "LEAK005",
+    "length": "CONF001",
+    "clip": "MECH001",
+    "zero-groups": "MECH002",
+    "start": "START001",
+    "compute": "COMP001",
+    "pins": "PROV003",
+}
+# What sums up the others comes below a study's own rows.
 _LAST = ("integrity", "not-checked")
 _BUILT_IN: tuple[tuple[str, str, Callable[[Subject], Row]], ...] = (
     ("eval-noise", "Noise of the evaluation, from re-evaluating the base", _eval_noise),

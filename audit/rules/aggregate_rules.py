@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit.facts.rounding import tolerance
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.pointer import join
 from audit.results import Arm, Results
 from audit.rules.case import Case
@@ -105,7 +105,7 @@ def _checkable(case: Case, part: str) -> Iterator[_Aggregate | Unchecked]:
         yield Unchecked("the file has no aggregate_metrics")
 
 
-@rule("AGG001", "aggregate-mean", Severity.ERROR, each=Case)
+@rule("AGG001", "aggregate-mean", ERROR, each=Case)
 def aggregate_mean(case: Case) -> Iterator[CheckResult]:
     """A recorded mean is not the mean of the runs.
 
@@ -147,7 +147,7 @@ def _spreads(case: Case) -> Iterator[tuple[_Aggregate, float, bool] | Unchecked]
             yield aggregate, exact, explained
 
 
-@rule("AGG002", "aggregate-std", Severity.ERROR, each=Case)
+@rule("AGG002", "aggregate-std", ERROR, each=Case)
 def aggregate_std(case: Case) -> Iterator[CheckResult]:
     """A recorded standard deviation is not that of the runs (ddof 1).
 
@@ -176,7 +176,7 @@ def aggregate_std(case: Case) -> Iterator[CheckResult]:
             yield Failed(pointer, message, repr(exact), repr(recorded))
 
 
-@rule("AGG003", "sd-ddof-0", Severity.ERROR, each=Case)
+@rule("AGG003", "sd-ddof-0", ERROR, each=Case)
 def sd_ddof_0(case: Case) -> Iterator[CheckResult]:
     """A recorded standard deviation divides by n, not by n - 1.
 
@@ -203,7 +203,7 @@ def sd_ddof_0(case: Case) -> Iterator[CheckResult]:
             yield Passed()
 
 
-@rule("AGG004", "aggregate-count", Severity.ERROR, each=Case)
+@rule("AGG004", "aggregate-count", ERROR, each=Case)
 def aggregate_count(case: Case) -> Iterator[CheckResult]:
     """A recorded n is not the number of runs that have the figure.
 

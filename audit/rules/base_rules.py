@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import Results
 from audit.rules.agreement import block_agreement, same_key
@@ -34,7 +34,7 @@ def _figures(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     return kept
 
 
-@rule("BASE001", "deterministic-baseline", Severity.WARNING, each=Case)
+@rule("BASE001", "deterministic-baseline", WARNING, each=Case)
 def deterministic_baseline(case: Case) -> Iterator[CheckResult]:
     """The evaluations of the base are identical, so their spread of zero is no noise floor.
 
@@ -68,7 +68,7 @@ def _detail(block: Mapping[str, Any]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-@rule("BASE002", "baseline-mismatch", Severity.ERROR, each=Case)
+@rule("BASE002", "baseline-mismatch", ERROR, each=Case)
 def baseline_mismatch(case: Case) -> Iterator[CheckResult]:
     """One evaluation of the base differs although all others are identical to the token.
 

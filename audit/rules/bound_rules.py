@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from audit.facts.training_logs import ArmLog, LoggedUpdate
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.pointer import join
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.regions import Region, region_of
@@ -25,10 +25,10 @@ _NO_REGION = "the protocol does not fix the bounds of the ratio"
 @rule(
     "BOUND001",
     "bounds-around-one",
-    Severity.ERROR,
+    ERROR,
     each=ArmLog,
     needs=("audits",),
-    missing=NO_AUDITS,
+    missing="no bounds in the log",
 )
 def bounds_around_one(arm: ArmLog) -> Iterator[CheckResult]:
     """A mean lower bound lies above 1, or a mean upper bound below.
@@ -51,7 +51,7 @@ def bounds_around_one(arm: ArmLog) -> Iterator[CheckResult]:
             message = "the bounds do not include the ratio 1"
             yield Failed(arm.pointer(index, name), message, expected, repr(value))
         held += arm.known(name)
-    yield Passed(held) if held else Unchecked("no bounds in the log", arm.arm.pointer)
+    yield Passed(held)
 
 
 def _beyond(
@@ -73,10 +73,10 @@ def _beyond(
 @rule(
     "BOUND002",
     "bounds-constant",
-    Severity.ERROR,
+    ERROR,
     each=ArmLog,
     needs=("audits",),
-    missing=NO_AUDITS,
+    missing="no response in two updates of a step",
 )
 def bounds_constant(arm: ArmLog) -> Iterator[CheckResult]:
     """A response's mean bounds differ between the updates of one step.
@@ -114,9 +114,7 @@ def bounds_constant(arm: ArmLog) -> Iterator[CheckResult]:
                 held -= 1
                 message = "not the bound of the same response in the step's first update"
                 yield Failed(arm.pointer(index, name), message, repr(a), repr(b))
-    yield (
-        Passed(held) if held else Unchecked("no response in two updates of a step", arm.arm.pointer)
-    )
+    yield Passed(held)
 
 
 def _matched(
@@ -136,14 +134,7 @@ def _matched(
             yield index, before[name]
 
 
-@rule(
-    "BOUND003",
-    "region-named",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND003", "region-named", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def region_named(arm: ArmLog) -> Iterator[CheckResult]:
     """A response was audited in another trust region than the rest of its arm, or than the protocol
     names.
@@ -186,10 +177,10 @@ def region_named(arm: ArmLog) -> Iterator[CheckResult]:
 @rule(
     "BOUND004",
     "fixed-bounds",
-    Severity.ERROR,
+    ERROR,
     each=ArmLog,
     needs=("audits",),
-    missing=NO_AUDITS,
+    missing="no audits under a fixed clip",
 )
 def fixed_bounds(arm: ArmLog) -> Iterator[CheckResult]:
     """A mean bound is not that of the fixed clip, which is the same for every token.
@@ -225,7 +216,7 @@ def fixed_bounds(arm: ArmLog) -> Iterator[CheckResult]:
                 expected = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
                 message = "not a bound of the fixed clip"
                 yield Failed(arm.pointer(index, name), message, expected, repr(value))
-    yield Passed(held) if held else Unchecked("no audits under a fixed clip", arm.arm.pointer)
+    yield Passed(held)
 
 
 def _regions(arm: ArmLog) -> Iterator[tuple[Region, int, int]]:
@@ -236,14 +227,7 @@ def _regions(arm: ArmLog) -> Iterator[tuple[Region, int, int]]:
             yield region, first, end
 
 
-@rule(
-    "BOUND005",
-    "clipping-explained",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("BOUND005", "clipping-explained", ERROR, each=ArmLog, needs=("audits",), missing=_NO_REGION)
 def clipping_explained(arm: ArmLog) -> Iterator[CheckResult]:
     """A response was clipped inside its bounds, or not clipped outside them.
 
@@ -279,7 +263,7 @@ def clipping_explained(arm: ArmLog) -> Iterator[CheckResult]:
             held -= 1
             pointer = arm.pointer(index, "clip_fraction")
             yield Failed(pointer, problem, expected, repr(fraction))
-    yield Passed(held) if held else Unchecked(_NO_REGION, arm.arm.pointer)
+    yield Passed(held)
 
 
 def _edges(region: Region) -> tuple[float, float]:
@@ -293,10 +277,10 @@ def _edges(region: Region) -> tuple[float, float]:
 @rule(
     "BOUND006",
     "means-feasible",
-    Severity.ERROR,
+    ERROR,
     each=ArmLog,
     needs=("audits",),
-    missing=NO_AUDITS,
+    missing="no audits in a known atomic region",
 )
 def means_feasible(arm: ArmLog) -> Iterator[CheckResult]:
     """No mix of token probabilities gives the mean bounds of an atomic region.
@@ -337,4 +321,4 @@ def means_feasible(arm: ArmLog) -> Iterator[CheckResult]:
             held -= 1
             message = "no mix of tokens has this mean in a region of this radius"
             yield Failed(arm.pointer(index, name), message, expected, repr(actual))
-    yield Passed(held) if held else Unchecked("no audits in a known atomic region", arm.arm.pointer)
+    yield Passed(held)

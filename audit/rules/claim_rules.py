@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from audit.analysis.claiming import ClaimResult
 from audit.claims import BASE
-from audit.finding import Severity
+from audit.finding import ERROR, INFO
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -23,11 +23,12 @@ def _refused(case: Case, wanted: Callable[[ClaimResult], bool]) -> Iterator[Chec
             continue
         claim = result.claim
         name = f"{claim.text}: {result.reason}"
-        settles = f"; to settle it: {result.settles}" if result.settles else ""
+        acts = "; ".join(result.acts("FILE"))  # a finding is the same whatever the file's name
+        settles = f"; to settle it: {acts}" if acts else ""
         yield Failed(claim.pointer or "", name + settles, claim.direction, result.verdict.text)
 
 
-@rule("SEED001", "one-seed-claim", Severity.ERROR, each=Case, missing=_NOTHING)
+@rule("SEED001", "one-seed-claim", ERROR, each=Case, missing=_NOTHING)
 def one_seed_claim(case: Case) -> Iterator[CheckResult]:
     """A gain, a loss or an equivalence is claimed with one training run in an arm.
 
@@ -44,7 +45,7 @@ def one_seed_claim(case: Case) -> Iterator[CheckResult]:
     return _refused(case, lambda result: result.slug == "one-seed")
 
 
-@rule("CLAIM001", "interval-reaches-zero", Severity.ERROR, each=Case, missing=_NOTHING)
+@rule("CLAIM001", "interval-reaches-zero", ERROR, each=Case, missing=_NOTHING)
 def interval_reaches_zero(case: Case) -> Iterator[CheckResult]:
     """A gain or a loss is claimed and the confidence interval includes zero.
 
@@ -60,7 +61,7 @@ def interval_reaches_zero(case: Case) -> Iterator[CheckResult]:
     return _refused(case, lambda result: result.slug == "interval-reaches-zero")
 
 
-@rule("CLAIM002", "below-noise-floor", Severity.ERROR, each=Case, missing=_NOTHING)
+@rule("CLAIM002", "below-noise-floor", ERROR, each=Case, missing=_NOTHING)
 def below_noise_floor(case: Case) -> Iterator[CheckResult]:
     """The claimed difference is within evaluation noise.
 
@@ -82,7 +83,7 @@ def below_noise_floor(case: Case) -> Iterator[CheckResult]:
     return _refused(case, below)
 
 
-@rule("CLAIM003", "claim-not-carried", Severity.ERROR, each=Case, missing=_NOTHING)
+@rule("CLAIM003", "claim-not-carried", ERROR, each=Case, missing=_NOTHING)
 def claim_not_carried(case: Case) -> Iterator[CheckResult]:
     """The data do not support a claim, for another reason than those above.
 
@@ -99,13 +100,7 @@ def claim_not_carried(case: Case) -> Iterator[CheckResult]:
     return _refused(case, lambda result: result.slug not in _OWN_RULES)
 
 
-@rule(
-    "CLAIM004",
-    "no-verdict",
-    Severity.INFO,
-    each=Case,
-    missing="there is no comparison without a claim",
-)
+@rule("CLAIM004", "no-verdict", INFO, each=Case, missing="there is no comparison without a claim")
 def no_verdict(case: Case) -> Iterator[CheckResult]:
     """A comparison that nobody makes a claim about gets no verdict.
 

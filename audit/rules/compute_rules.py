@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from audit.facts.tokens import GENERATED, spent, training_tokens
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import BUDGET_FIELDS, Arm, Run, spent_ratio
 from audit.rules.case import Case
@@ -17,7 +17,7 @@ MATCHED_SHARE = 0.1
 """Tokens per run further apart than this, relative to the smaller, are unmatched."""
 
 
-@rule("COMP001", "unmatched-compute", Severity.WARNING, each=Versus)
+@rule("COMP001", "unmatched-compute", WARNING, each=Versus)
 def unmatched_compute(arms: Versus) -> CheckResult | None:
     """The arms generated different numbers of training tokens.
 
@@ -48,7 +48,7 @@ def unmatched_compute(arms: Versus) -> CheckResult | None:
 @rule(
     "COMP002",
     "matched-compute-flag",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no arm has the flag and recorded training tokens",
 )
@@ -84,7 +84,7 @@ def matched_compute_flag(case: Case) -> Iterator[CheckResult]:
 @rule(
     "COMP003",
     "matched-budget-flag",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no arm has the flag and recorded budgets",
 )
@@ -125,13 +125,7 @@ def _budgets(arm: Arm) -> set[tuple[int | None, ...]]:
     }
 
 
-@rule(
-    "COMP004",
-    "cost-tokens",
-    Severity.ERROR,
-    each=Run,
-    missing="no run records its tokens in two places",
-)
+@rule("COMP004", "cost-tokens", ERROR, each=Run, missing="no run records its tokens in two places")
 def cost_tokens(run: Run) -> Iterator[CheckResult]:
     """The tokens in a run's cost contradict those in its sampling block.
 

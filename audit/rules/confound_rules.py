@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from audit import numerals
 from audit.facts.lengths import cut_off, tokens_per_response
-from audit.finding import Severity
+from audit.finding import INFO, WARNING
 from audit.pointer import join
 from audit.results import Evaluation, Run
 from audit.rules.check import CheckResult, Failed, Unchecked
@@ -31,7 +32,7 @@ def _mean_score(runs: Iterable[Run]) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(scores) else None
 
 
-@rule("CONF001", "length-shift", Severity.WARNING, each=Versus)
+@rule("CONF001", "length-shift", WARNING, each=Versus)
 def length_shift(arms: Versus) -> CheckResult | None:
     """The better arm writes responses of a different length.
 
@@ -58,7 +59,7 @@ def length_shift(arms: Versus) -> CheckResult | None:
     return Failed(arms.pointer, message, f"within {LENGTH_SHARE:.0%}", f"{shift:+.0%}")
 
 
-@rule("CONF002", "truncation-gap", Severity.WARNING, each=Versus)
+@rule("CONF002", "truncation-gap", WARNING, each=Versus)
 def truncation_gap(arms: Versus) -> CheckResult | None:
     """The better arm has more or fewer responses cut off.
 
@@ -83,13 +84,13 @@ def truncation_gap(arms: Versus) -> CheckResult | None:
         return None
     message = (
         f"{ours[0]} of {ours[1]} responses cut off against {theirs[0]} of {theirs[1]}: "
-        f"a gap of {gap:+.3f} beside a gain of {gain:+.3f}"
+        f"a gap of {numerals.signed(gap)} beside a gain of {numerals.signed(gain)}"
     )
-    severity = Severity.WARNING if wide else Severity.INFO
+    severity = WARNING if wide else INFO
     return Failed(arms.pointer, message, f"within {TRUNCATION_GAP}", severity=severity)
 
 
-@rule("CONF003", "errored-items", Severity.WARNING, each=Evaluation, needs=("errored",))
+@rule("CONF003", "errored-items", WARNING, each=Evaluation, needs=("errored",))
 def errored_items(evaluation: Evaluation) -> Failed | None:
     """Some samples of an evaluation ended in an error.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from audit.facts.evaluations import AnswerCounts, answer_counts
 from audit.facts.measurements import Measurement
 from audit.facts.rounding import tolerance
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import Evaluation, Run
 from audit.rules.agreement import Stated, agreement
@@ -17,11 +17,7 @@ from audit.rules.rule import rule
 
 
 @rule(
-    "EVAL001",
-    "impossible-accuracy",
-    Severity.ERROR,
-    each=Case,
-    missing="no accuracy is recorded as a total",
+    "EVAL001", "impossible-accuracy", ERROR, each=Case, missing="no accuracy is recorded as a total"
 )
 def impossible_accuracy(case: Case) -> Iterator[CheckResult]:
     """An accuracy is not a whole number of right answers (GRIM test, Brown and Heathers 2017).
@@ -61,7 +57,7 @@ def _share(measurement: Measurement, near: float) -> CheckResult:
 @rule(
     "EVAL002",
     "truncated-count",
-    Severity.ERROR,
+    ERROR,
     each=Measurement,
     needs=("responses", "truncated_responses"),
 )
@@ -87,7 +83,7 @@ def truncated_count(measurement: Measurement) -> Failed | None:
 @rule(
     "EVAL003",
     "token-bounds",
-    Severity.ERROR,
+    ERROR,
     each=Measurement,
     needs=("generated_tokens", "responses", "limit"),
     missing="no evaluation records tokens, responses and the limit of a response",
@@ -119,7 +115,7 @@ def token_bounds(measurement: Measurement) -> Failed | None:
 @rule(
     "EVAL004",
     "evaluation-set",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no two evaluations say on what they were made",
 )
@@ -156,7 +152,7 @@ def _stated_sets(case: Case) -> dict[str, list[Stated]]:
     return stated
 
 
-@rule("EVAL006", "benchmark-sets", Severity.WARNING, each=Case)
+@rule("EVAL006", "benchmark-sets", WARNING, each=Case)
 def benchmark_sets(case: Case) -> Iterator[CheckResult]:
     """A benchmark was evaluated in some runs and not in others.
 
@@ -179,7 +175,7 @@ def benchmark_sets(case: Case) -> Iterator[CheckResult]:
         yield Unchecked("no two runs name their benchmarks")
 
 
-@rule("EVAL007", "checkpoint-choice", Severity.WARNING, each=Case)
+@rule("EVAL007", "checkpoint-choice", WARNING, each=Case)
 def checkpoint_choice(case: Case) -> Iterator[CheckResult]:
     """Runs were evaluated at different steps, or their checkpoints chosen on different splits.
 
@@ -207,7 +203,7 @@ def checkpoint_choice(case: Case) -> Iterator[CheckResult]:
 @rule(
     "EVAL005",
     "checkpoint-step",
-    Severity.ERROR,
+    ERROR,
     each=Run,
     missing="no run records its steps and the checkpoint that was evaluated",
 )
@@ -250,7 +246,7 @@ def _answers(run: Run) -> Iterator[tuple[Evaluation, AnswerCounts]]:
             yield evaluation, counts
 
 
-@rule("EVAL008", "nothing-answered", Severity.WARNING, each=Run, missing=_NO_ANSWERS)
+@rule("EVAL008", "nothing-answered", WARNING, each=Run, missing=_NO_ANSWERS)
 def nothing_answered(run: Run) -> Iterator[CheckResult]:
     """An evaluation produced no answer: every one ended in an error or has no token.
 
@@ -277,7 +273,7 @@ def _lost(counts: AnswerCounts) -> str:
     return ", ".join(parts)
 
 
-@rule("EVAL009", "all-answers-wrong", Severity.WARNING, each=Run, missing=_NO_ANSWERS)
+@rule("EVAL009", "all-answers-wrong", WARNING, each=Run, missing=_NO_ANSWERS)
 def all_answers_wrong(run: Run) -> Iterator[CheckResult]:
     """No answer of a run is right, or none could be parsed.
 
@@ -305,7 +301,7 @@ def all_answers_wrong(run: Run) -> Iterator[CheckResult]:
 @rule(
     "EVAL010",
     "empty-answers",
-    Severity.WARNING,
+    WARNING,
     each=Run,
     missing="no run records the lengths of its answers",
 )
@@ -336,7 +332,7 @@ def empty_answers(run: Run) -> Iterator[CheckResult]:
 @rule(
     "EVAL011",
     "all-answers-cut-off",
-    Severity.WARNING,
+    WARNING,
     each=Run,
     missing="no run counts the answers that were cut off per task",
 )

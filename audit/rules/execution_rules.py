@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from audit.facts.training_logs import RunLog
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.pointer import join
 from audit.results import Arm, Run
 from audit.rules.case import Case
@@ -14,7 +14,7 @@ from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
 
 
-@rule("EXEC001", "completed-seeds", Severity.ERROR, each=Case)
+@rule("EXEC001", "completed-seeds", ERROR, each=Case)
 def completed_seeds(case: Case) -> Iterator[CheckResult]:
     """The number of completed seeds is not the number of finished runs.
 
@@ -39,7 +39,7 @@ def completed_seeds(case: Case) -> Iterator[CheckResult]:
     yield from _absent(case, "completed_seeds")
 
 
-@rule("EXEC002", "rollout-groups", Severity.ERROR, each=Case)
+@rule("EXEC002", "rollout-groups", ERROR, each=Case)
 def rollout_groups(case: Case) -> Iterator[CheckResult]:
     """The groups trained on by each run are not those of its log.
 
@@ -63,7 +63,7 @@ def _groups(run: Run) -> int | None:
     return int(planned * log.groups) if planned is not None and run.finished else None
 
 
-@rule("EXEC003", "gradient-steps", Severity.ERROR, each=Case)
+@rule("EXEC003", "gradient-steps", ERROR, each=Case)
 def gradient_steps(case: Case) -> Iterator[CheckResult]:
     """The optimizer steps of each run are not those of its log.
 
@@ -89,7 +89,7 @@ def _updates(run: Run) -> int | None:
     return int(steps * inner)
 
 
-@rule("EXEC004", "rejected-groups", Severity.ERROR, each=Case)
+@rule("EXEC004", "rejected-groups", ERROR, each=Case)
 def rejected_groups(case: Case) -> Iterator[CheckResult]:
     """The rejected groups of each run are not those of its sampling block.
 
@@ -113,7 +113,7 @@ def _rejected(run: Run) -> int | None:
     return None if count is None else int(count)
 
 
-@rule("EXEC005", "training-tokens-of-runs", Severity.ERROR, each=Case)
+@rule("EXEC005", "training-tokens-of-runs", ERROR, each=Case)
 def generated_tokens(case: Case) -> Iterator[CheckResult]:
     """The training tokens of each run are not those of its sampling block.
 
@@ -134,7 +134,7 @@ def _tokens(run: Run) -> int | None:
     return None if count is None else int(count)
 
 
-@rule("EXEC006", "stated-leakage", Severity.ERROR, each=Case)
+@rule("EXEC006", "stated-leakage", ERROR, each=Case)
 def stated_leakage(case: Case) -> Iterator[CheckResult]:
     """An arm's statement on leakage is not that of its runs.
 
@@ -168,7 +168,7 @@ def stated_leakage(case: Case) -> Iterator[CheckResult]:
 @rule(
     "EXEC007",
     "parameters-changed",
-    Severity.ERROR,
+    ERROR,
     each=Run,
     needs=("parameters_changed",),
     missing="no run has parameters_changed and gradient norms or hashes",

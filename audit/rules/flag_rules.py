@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.finding import Severity
+from audit.finding import ERROR, INFO, WARNING
 from audit.pointer import join
 from audit.rules.agreement import owners
 from audit.rules.case import Case
@@ -12,7 +12,7 @@ from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
 
 
-@rule("FLAG001", "formal-diagnostic", Severity.ERROR, each=Case)
+@rule("FLAG001", "formal-diagnostic", ERROR, each=Case)
 def formal_diagnostic(case: Case) -> Iterator[CheckResult]:
     """The file calls itself both a formal comparison and a diagnostic.
 
@@ -36,7 +36,7 @@ def formal_diagnostic(case: Case) -> Iterator[CheckResult]:
         yield Passed()
 
 
-@rule("FLAG002", "not-measured-locally", Severity.WARNING, each=Case)
+@rule("FLAG002", "not-measured-locally", WARNING, each=Case)
 def not_measured(case: Case) -> Iterator[CheckResult]:
     """The figures were not measured by the author of the file.
 
@@ -58,7 +58,7 @@ def not_measured(case: Case) -> Iterator[CheckResult]:
         yield Failed("/measured_locally", "the figures were measured elsewhere", "true", "false")
 
 
-@rule("FLAG003", "unverified-data", Severity.WARNING, each=Case)
+@rule("FLAG003", "unverified-data", WARNING, each=Case)
 def unverified_data(case: Case) -> Iterator[CheckResult]:
     """The data were not checked against their hash before use.
 
@@ -85,7 +85,7 @@ def unverified_data(case: Case) -> Iterator[CheckResult]:
         yield Unchecked("the file does not say whether the data was verified")
 
 
-@rule("FLAG004", "diagnostic-claim", Severity.INFO, each=Case)
+@rule("FLAG004", "diagnostic-claim", INFO, each=Case)
 def diagnostic_claim(case: Case) -> Iterator[CheckResult]:
     """A claim is made in a file that calls itself a diagnostic.
 

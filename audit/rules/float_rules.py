@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from audit.facts.training_logs import ArmLog, LoggedUpdate, RunLog, step_pointer
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
@@ -38,14 +38,7 @@ _AUDIT_FLOATS = (
 )
 
 
-@rule(
-    "FLOAT001",
-    "single-precision",
-    Severity.WARNING,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("FLOAT001", "single-precision", WARNING, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def single_precision(arm: ArmLog) -> Iterator[CheckResult]:
     """A value is not a float32 in a column that otherwise is.
 
@@ -113,10 +106,10 @@ def _advantage_pointer(lists: list[tuple[RunLog, int, list[Any]]], at: int) -> s
 @rule(
     "FLOAT002",
     "log-ratio-in-region",
-    Severity.ERROR,
+    ERROR,
     each=ArmLog,
     needs=("audits",),
-    missing=NO_AUDITS,
+    missing="no unclipped log ratios in an atomic region",
 )
 def log_ratio_in_region(arm: ArmLog) -> Iterator[CheckResult]:
     """A log ratio is finer than float32 leaves it inside the trust region.
@@ -152,10 +145,7 @@ def log_ratio_in_region(arm: ArmLog) -> Iterator[CheckResult]:
             message = "finer than float32 log-probabilities differ in this region"
             pointer = arm.pointer(index, "max_abs_log_ratio")
             yield Failed(pointer, message, f"a multiple of 2^{exponent}", repr(value))
-    if held:
-        yield Passed(held)
-    else:
-        yield Unchecked("no unclipped log ratios in an atomic region", arm.arm.pointer)
+    yield Passed(held)
 
 
 def _edges(region: Region) -> list[float]:
@@ -184,7 +174,7 @@ def _least_log_probability(region: Region, value: float) -> float:
     return min(up, down) - 1e-4
 
 
-@rule("FLOAT003", "log-ratio-step", Severity.WARNING, each=Case)
+@rule("FLOAT003", "log-ratio-step", WARNING, each=Case)
 def log_ratio_step(case: Case) -> Iterator[CheckResult]:
     """One log ratio of the file, and only one, is finer than all the others.
 

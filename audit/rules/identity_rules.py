@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from audit.finding import Severity
+from audit.finding import ERROR, INFO, WARNING
 from audit.pointer import join
 from audit.results import Arm, Results, Run
 from audit.rules.agreement import Stated, agreement, block_agreement, owners
@@ -19,11 +19,7 @@ _SEEDS_SHOWN = 20
 
 
 @rule(
-    "IDENT001",
-    "method-name",
-    Severity.ERROR,
-    each=Case,
-    missing="no arm's name is recorded in two places",
+    "IDENT001", "method-name", ERROR, each=Case, missing="no arm's name is recorded in two places"
 )
 def method_name(case: Case) -> Iterator[CheckResult]:
     """An arm has different names in different places.
@@ -60,7 +56,7 @@ def _keys(document: Mapping[str, Any]) -> list[Stated]:
     return [(join("", key), name) for key, name in names.items()]
 
 
-@rule("IDENT002", "seed-lists", Severity.ERROR, each=Case)
+@rule("IDENT002", "seed-lists", ERROR, each=Case)
 def seed_lists(case: Case) -> Iterator[CheckResult]:
     """The lists of seeds do not agree with the seeds of the runs.
 
@@ -143,7 +139,7 @@ def _listed(seeds: tuple[int, ...]) -> str:
 @rule(
     "IDENT003",
     "copied-blocks",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no dataset or checkpoint block is recorded twice",
 )
@@ -176,7 +172,7 @@ def _copies(results: Results, key: str) -> Iterator[tuple[str, Mapping[str, Any]
 @rule(
     "IDENT004",
     "checkpoint-mirror",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no checkpoint names the mirror that was loaded",
 )
@@ -206,12 +202,12 @@ def mirror(case: Case) -> Iterator[CheckResult]:
 _LABELS = {
     "diagnostic_only": None,
     "evaluation_tier": None,
-    "device": Severity.WARNING,
-    "limitations": Severity.INFO,
+    "device": WARNING,
+    "limitations": INFO,
 }
 
 
-@rule("IDENT005", "run-labels", Severity.ERROR, each=Case, missing="the runs have no labels")
+@rule("IDENT005", "run-labels", ERROR, each=Case, missing="the runs have no labels")
 def run_labels(case: Case) -> Iterator[CheckResult]:
     """A run is labelled differently from the rest of the file.
 
@@ -239,7 +235,7 @@ def run_labels(case: Case) -> Iterator[CheckResult]:
 @rule(
     "IDENT006",
     "parameters-flag",
-    Severity.ERROR,
+    ERROR,
     each=Run,
     needs=("initial_parameters_sha256", "final_parameters_sha256", "parameters_changed"),
     missing="no run has both parameter hashes and the flag",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from audit.facts.conditions import selected_here
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import Evaluation, Results
 from audit.rules.agreement import Stated, agreement, owners
@@ -45,7 +45,7 @@ def _raised(flags: list[Stated], message: str) -> Iterator[CheckResult]:
         yield Failed(raised[0], message + places, "false", "true")
 
 
-@rule("LEAK001", "test-split-read", Severity.WARNING, each=Case, missing=_NO_FLAG)
+@rule("LEAK001", "test-split-read", WARNING, each=Case, missing=_NO_FLAG)
 def test_split_read(case: Case) -> Iterator[CheckResult]:
     """The test split was opened while the study was made.
 
@@ -62,7 +62,7 @@ def test_split_read(case: Case) -> Iterator[CheckResult]:
     return _raised(_test_flags(case.results), "the test split was read")
 
 
-@rule("LEAK002", "gold-in-generation", Severity.ERROR, each=Case, missing=_NO_FLAG)
+@rule("LEAK002", "gold-in-generation", ERROR, each=Case, missing=_NO_FLAG)
 def gold_in_generation(case: Case) -> Iterator[CheckResult]:
     """The policy was shown the reference answers.
 
@@ -81,7 +81,7 @@ def gold_in_generation(case: Case) -> Iterator[CheckResult]:
 @rule(
     "LEAK003",
     "selected-on-test",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="the file does not say on what data checkpoints were chosen",
 )
@@ -120,16 +120,12 @@ def _selected(evaluation: Evaluation) -> Failed:
         f"the checkpoint was chosen on {where}",
         "another split",
         chosen,
-        None if on_test else Severity.WARNING,
+        None if on_test else WARNING,
     )
 
 
 @rule(
-    "LEAK004",
-    "leakage-flags",
-    Severity.ERROR,
-    each=Case,
-    missing="no such flag is recorded in two places",
+    "LEAK004", "leakage-flags", ERROR, each=Case, missing="no such flag is recorded in two places"
 )
 def leakage_flags(case: Case) -> Iterator[CheckResult]:
     """Flags about the same leakage contradict each other.
@@ -150,7 +146,7 @@ def leakage_flags(case: Case) -> Iterator[CheckResult]:
 @rule(
     "LEAK005",
     "holdout-counts",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no check of the overlap between training and evaluation is recorded",
 )

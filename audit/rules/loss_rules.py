@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from audit.facts.training_logs import ArmLog, LoggedUpdate
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.pointer import join
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.float32 import EXACT_PER_ODD
@@ -18,7 +18,13 @@ from audit.rules.scopes import NO_AUDITS
 _TOKEN_MEAN = 32 * 2.0**-24
 
 
-@rule("LOSS001", "first-loss", Severity.ERROR, each=ArmLog)
+@rule(
+    "LOSS001",
+    "first-loss",
+    ERROR,
+    each=ArmLog,
+    missing="no first update with a loss of type grpo and advantages",
+)
 def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
     """The loss of a batch's first update is not minus the mean advantage.
 
@@ -32,14 +38,13 @@ def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
     Good
         "inner_update": 1 with "loss": 2.98e-08
     """
-    held, seen = 0, False
+    held = 0
     for update, loss in zip(arm.updates, arm.losses, strict=True):
         if update.place or loss is None or not update.log.mean_loss:
             continue
         advantages = _advantages(arm, update)
         if not advantages:
             continue
-        seen = True
         expected = -sum(advantages) / len(advantages)
         if abs(loss - expected) <= _TOKEN_MEAN * max(max(advantages), -min(advantages)):
             held += 1
@@ -47,10 +52,7 @@ def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
             shown = "0 up to float noise" if abs(expected) < _TOKEN_MEAN else f"{expected:.7g}"
             pointer = join(update.pointer, "loss")
             yield Failed(pointer, "not minus the mean advantage", shown, repr(loss))
-    if seen:
-        yield Passed(held)
-    else:
-        yield Unchecked("no first update with a loss of type grpo and advantages", arm.arm.pointer)
+    yield Passed(held)
 
 
 def _advantages(arm: ArmLog, update: LoggedUpdate) -> list[float]:
@@ -67,14 +69,7 @@ def _advantages(arm: ArmLog, update: LoggedUpdate) -> list[float]:
     return [every[number] for number in known] if len(known) == len(present) else []
 
 
-@rule(
-    "LOSS002",
-    "loss-lattice",
-    Severity.ERROR,
-    each=ArmLog,
-    needs=("audits",),
-    missing=NO_AUDITS,
-)
+@rule("LOSS002", "loss-lattice", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
 def loss_lattice(arm: ArmLog) -> Iterator[CheckResult]:
     """A loss is no multiple of the step that float32 leaves in a mean over the responses.
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from audit.facts.clip_activity import ClipActivity, activity_of, counted_in_log
 from audit.facts.groups import groups_of_arm
-from audit.facts.training_health import Steps, training_health
+from audit.facts.training_health import (
+    steps_cut_off,
+    steps_without_gradient,
+    steps_without_spread,
+)
 from audit.facts.training_logs import ArmLog, RunLog
-from audit.finding import Severity
+from audit.finding import ERROR, INFO, WARNING
 from audit.pointer import join
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
@@ -26,7 +30,7 @@ _NESTED = (
 @rule(
     "MECH001",
     "mechanism-never-acted",
-    Severity.WARNING,
+    WARNING,
     each=Case,
     missing="the top arm logs no clip fractions",
 )
@@ -59,7 +63,7 @@ def mechanism_never_acted(case: Case) -> Iterator[CheckResult]:
         _in_words(top, case.logs),
         "a clip fraction above 0 somewhere",
         "0 everywhere",
-        Severity.INFO if benign else None,
+        INFO if benign else None,
     )
 
 
@@ -78,7 +82,7 @@ def _in_words(top: ClipActivity, logs: tuple[ArmLog, ...]) -> str:
     return "; ".join([text, *told])
 
 
-@rule("MECH002", "zero-variance-groups", Severity.WARNING, each=Case)
+@rule("MECH002", "zero-variance-groups", WARNING, each=Case)
 def zero_variance_groups(case: Case) -> Iterator[CheckResult]:
     """Half or more of an arm's groups had equal rewards, and so no advantage.
 
@@ -112,7 +116,7 @@ def zero_variance_groups(case: Case) -> Iterator[CheckResult]:
 @rule(
     "MECH003",
     "clip-unreachable",
-    Severity.WARNING,
+    WARNING,
     each=Case,
     missing="telemetry.clip_reachable is not recorded",
 )
@@ -137,9 +141,9 @@ def clip_unreachable(case: Case) -> Iterator[CheckResult]:
                 yield Passed()
             elif reachable is False and _moved(arm, log):
                 message = "a ratio left 1 in this run, so a clip could act"
-                yield Failed(pointer, message, "true", "false", Severity.ERROR)
+                yield Failed(pointer, message, "true", "false", ERROR)
             elif reachable is False:
-                severity = Severity.INFO if declared not in (None, "clip") else None
+                severity = INFO if declared not in (None, "clip") else None
                 yield Failed(pointer, "no clip can act in this run", "true", "false", severity)
 
 
@@ -155,7 +159,7 @@ def _moved(arm: ArmLog, log: RunLog) -> bool:
 @rule(
     "MECH004",
     "clip-activity-counts",
-    Severity.ERROR,
+    ERROR,
     each=RunLog,
     needs=("clip_activity",),
     missing="no clip_activity",
@@ -195,25 +199,22 @@ def clip_activity_counts(log: RunLog) -> Iterator[CheckResult]:
             yield Failed(join(pointer, name), message, expected, str(counts[name]))
 
 
-def _of_arm(arm: ArmLog, found: list[tuple[RunLog, Steps]], what: str) -> Iterator[CheckResult]:
+def _of_arm(
+    arm: ArmLog, steps_if_dead: Callable[[RunLog], int | None], what: str
+) -> Iterator[CheckResult]:
     """Name the first run of an arm in which every logged step is wrong; the others pass."""
-    told = [(log, steps) for log, steps in found if steps.logged]
-    dead = [(log, steps) for log, steps in told if steps.all_wrong]
+    counts = [(log, steps_if_dead(log)) for log in arm.runs]
+    told = [(log, steps) for log, steps in counts if steps is not None]
+    dead = [(log, steps) for log, steps in told if steps]
     yield Passed(len(told) - len(dead))
     if dead:
         log, steps = dead[0]
         many = f"; so in {len(dead)} of {len(told)} runs of {arm.arm.name}" if told[1:] else ""
-        message = f"{what} in all {steps.logged} logged steps{many}"
+        message = f"{what} in all {steps} logged steps{many}"
         yield Failed(join(log.run.pointer, "training"), message)
 
 
-@rule(
-    "MECH005",
-    "no-gradient",
-    Severity.WARNING,
-    each=ArmLog,
-    missing="no training log has gradient norms",
-)
+@rule("MECH005", "no-gradient", WARNING, each=ArmLog, missing="no training log has gradient norms")
 def no_gradient(arm: ArmLog) -> Iterator[CheckResult]:
     """The gradient norm is 0 in every logged step of a run.
 
@@ -227,14 +228,13 @@ def no_gradient(arm: ArmLog) -> Iterator[CheckResult]:
     Good
         "grad_norm": 0.28 in some of them
     """
-    found = [(log, training_health(log).without_gradient) for log in arm.runs]
-    return _of_arm(arm, found, "a gradient norm of 0")
+    return _of_arm(arm, steps_without_gradient, "a gradient norm of 0")
 
 
 @rule(
     "MECH006",
     "rewards-without-spread",
-    Severity.WARNING,
+    WARNING,
     each=ArmLog,
     missing="no training log says how far rewards spread",
 )
@@ -252,14 +252,13 @@ def rewards_without_spread(arm: ArmLog) -> Iterator[CheckResult]:
     Good
         "reward_std": 0.31 in some of them
     """
-    found = [(log, training_health(log).without_spread) for log in arm.runs]
-    return _of_arm(arm, found, "rewards without spread")
+    return _of_arm(arm, steps_without_spread, "rewards without spread")
 
 
 @rule(
     "MECH007",
     "training-cut-off",
-    Severity.WARNING,
+    WARNING,
     each=ArmLog,
     missing="no training log says which responses were cut off",
 )
@@ -276,5 +275,4 @@ def training_cut_off(arm: ArmLog) -> Iterator[CheckResult]:
     Good
         "completions/clipped_ratio": 0.04
     """
-    found = [(log, training_health(log).cut_off) for log in arm.runs]
-    return _of_arm(arm, found, "all responses cut off")
+    return _of_arm(arm, steps_cut_off, "all responses cut off")

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed
 from audit.rules.rule import rule
 
 
-@rule(
-    "POLICY001",
-    "required-block",
-    Severity.ERROR,
-    each=Case,
-    missing="the policy requires no block",
-)
+@rule("POLICY001", "required-block", ERROR, each=Case, missing="the policy requires no block")
 def required_block(case: Case) -> Iterator[CheckResult]:
     """A block that the policy requires is absent or empty.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import comb, sqrt
@@ -11,7 +12,7 @@ from typing import Any
 from audit.analysis.measures import Measure, base_side, measures
 from audit.claims import BASE
 from audit.facts.rounding import tolerance
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING, Severity
 from audit.pointer import join
 from audit.results import DEFAULT_METRIC, Evaluation, Run
 from audit.rules.case import Case
@@ -23,7 +24,7 @@ from audit.rules.wording import contradiction, says_moved
 @rule(
     "PRINT001",
     "verdict-contradicts-interval",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no verdict is printed beside an interval",
 )
@@ -54,12 +55,12 @@ def verdict_contradicts_interval(case: Case) -> Iterator[CheckResult]:
 def _printed_verdicts(case: Case) -> Iterator[tuple[str, Mapping[str, Any], Severity]]:
     for index, entry in enumerate(case.results.block("reported").get("comparisons") or ()):
         if _whole(entry) and entry.get("verdict"):
-            yield f"/reported/comparisons/{index}/verdict", entry, Severity.ERROR
+            yield f"/reported/comparisons/{index}/verdict", entry, ERROR
     for index, entry in enumerate(case.results.items("rounds")):
         delta = entry.get("delta") or {}
         if _whole(delta) and entry.get("verdict"):
             merged = {**delta, "verdict": entry["verdict"]}
-            yield f"/rounds/{index}/verdict", merged, Severity.WARNING
+            yield f"/rounds/{index}/verdict", merged, WARNING
 
 
 def _whole(entry: Mapping[str, Any]) -> bool:
@@ -69,7 +70,7 @@ def _whole(entry: Mapping[str, Any]) -> bool:
 @rule(
     "PRINT002",
     "verdict-not-carried",
-    Severity.WARNING,
+    WARNING,
     each=Case,
     missing="no difference is printed as moved",
 )
@@ -120,7 +121,7 @@ def _printed_measure(case: Case) -> Measure | None:
     return found[0] if found else None
 
 
-@rule("PRINT003", "printed-interval", Severity.ERROR, each=Case)
+@rule("PRINT003", "printed-interval", ERROR, each=Case)
 def printed_interval(case: Case) -> Iterator[CheckResult]:
     """A printed difference lies outside its own interval, or is not the difference of the printed
     scores.
@@ -183,7 +184,7 @@ def _half_unit(value: float) -> float:
     return 1e-9 if decimals > 8 else 0.5 * 10.0 ** -max(decimals, 2)
 
 
-@rule("PRINT004", "printed-score", Severity.ERROR, each=Case)
+@rule("PRINT004", "printed-score", ERROR, each=Case)
 def printed_score(case: Case) -> Iterator[CheckResult]:
     """A printed score of an arm is not the mean of its runs.
 
@@ -229,12 +230,12 @@ def _against_runs(pointer: str, printed: float, scores: list[float]) -> CheckRes
         return Passed()
     if any(abs(printed - score) <= slack + 1e-12 for score in scores):
         message = f"the score of one run; the mean of the {len(scores)} runs is another"
-        return Failed(pointer, message, f"{mean:.4f}", f"{printed:.4g}", Severity.WARNING)
+        return Failed(pointer, message, f"{mean:.4f}", f"{printed:.4g}", WARNING)
     message = f"neither the mean nor the score of one of the {len(scores)} runs"
     return Failed(pointer, message, f"{mean:.4f}", f"{printed:.4g}")
 
 
-@rule("PRINT005", "printed-run-std", Severity.ERROR, each=Case)
+@rule("PRINT005", "printed-run-std", ERROR, each=Case)
 def printed_run_std(case: Case) -> Iterator[CheckResult]:
     """A printed standard deviation of re-evaluations is not that of the evaluations in the file.
 
@@ -275,9 +276,7 @@ def printed_run_std(case: Case) -> Iterator[CheckResult]:
         yield Failed("/reported/run_std_runs", message, str(len(scores)), str(count))
 
 
-@rule(
-    "PRINT006", "impossible-pass-at-k", Severity.ERROR, each=Case, missing="no pass@k is recorded"
-)
+@rule("PRINT006", "impossible-pass-at-k", ERROR, each=Case, missing="no pass@k is recorded")
 def impossible_pass_at_k(case: Case) -> Iterator[CheckResult]:
     """A pass@k is smaller than pass@1, or k is larger than the number of answers drawn.
 
@@ -323,7 +322,7 @@ _OF_K = re.compile(r"(pass|best)(@|_at_|\^)([1-9][0-9]*)")
 @rule(
     "PRINT007",
     "recomputed-pass-at-k",
-    Severity.ERROR,
+    ERROR,
     each=Run,
     missing="no pass@k is printed beside counts of answers",
 )
@@ -366,14 +365,14 @@ def _of_k(name: str, evaluation: Evaluation) -> float | None:
     """Return a printed quantity from counts of answers; None where they do not determine it."""
     match = _OF_K.fullmatch(name)
     counts, samples = evaluation.counts or [], evaluation.samples or []
-    cells = [(int(c), int(n)) for c, n in zip(counts, samples, strict=False) if n]
+    cells = Counter((int(c), int(n)) for c, n in zip(counts, samples, strict=False) if n)
     if match is None or not cells:
         return None
     k, every = int(match[3]), match[2] == "^"
     if any(n < k or c > n for c, n in cells):
         return None
-    rates = (
-        Fraction(comb(c, k), comb(n, k)) if every else 1 - Fraction(comb(n - c, k), comb(n, k))
-        for c, n in cells
+    rates = (  # many tasks have the same counts
+        tasks * Fraction(comb(c, k) if every else comb(n, k) - comb(n - c, k), comb(n, k))
+        for (c, n), tasks in cells.items()
     )
-    return float(sum(rates, Fraction(0)) / len(cells))
+    return float(sum(rates, Fraction(0)) / cells.total())

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from audit.facts.measurements import base_evaluations
-from audit.finding import Severity
+from audit.facts.starts import INITIAL_PARAMETERS, starts
+from audit.finding import ERROR, INFO, WARNING
 from audit.pointer import join
 from audit.results import Arm, Evaluation, Results, Run
 from audit.rules.agreement import block_agreement, leaves, same_key, shown
@@ -16,13 +17,7 @@ from audit.rules.rule import rule
 from audit.rules.scopes import Versus, opponents
 
 
-@rule(
-    "PROTO001",
-    "protocol-varies",
-    Severity.ERROR,
-    each=Arm,
-    missing="no arm has two runs with a protocol",
-)
+@rule("PROTO001", "protocol-varies", ERROR, each=Arm, missing="no arm has two runs with a protocol")
 def protocol_varies(arm: Arm) -> Iterator[CheckResult]:
     """The runs of one arm were made with different settings.
 
@@ -59,11 +54,7 @@ def declared_fields(results: Results) -> list[str] | None:
 
 
 @rule(
-    "PROTO002",
-    "undeclared-change",
-    Severity.INFO,
-    each=Case,
-    missing="the arms' protocols are not recorded",
+    "PROTO002", "undeclared-change", INFO, each=Case, missing="the arms' protocols are not recorded"
 )
 def undeclared_change(case: Case) -> Iterator[CheckResult]:
     """The change under test is not declared, so it is inferred from the protocols.
@@ -97,7 +88,7 @@ def undeclared_change(case: Case) -> Iterator[CheckResult]:
 @rule(
     "PROTO003",
     "unmatched-protocol",
-    Severity.WARNING,
+    WARNING,
     each=Versus,
     missing="nothing that both arms record can be compared",
 )
@@ -119,7 +110,7 @@ def unmatched_protocol(arms: Versus) -> Iterator[CheckResult]:
     yield from _settings(arms.results, top, other)
     yield from _decoding(top, other)
     yield from _environments(top, other)
-    yield from _starts(top, other)
+    yield from _starts(arms)
     yield from _seed_sets(top, other)
 
 
@@ -189,19 +180,17 @@ def _conditions(arm: Arm) -> dict[tuple[str | None, str], Evaluation]:
     return found
 
 
-def _starts(top: Arm, arm: Arm) -> Iterator[CheckResult]:
-    key = "initial_parameters_sha256"
-    first = {run.seed: run.document.get(key) for run in top.runs if run.seed is not None}
-    for run in arm.runs:
-        expected = None if run.seed is None else first.get(run.seed)
-        actual = run.document.get(key)
-        if expected is None or actual is None:
+def _starts(arms: Versus) -> Iterator[CheckResult]:
+    for start in starts(arms.results):
+        if start.other.arm != arms.other.name or start.hashes is None:
             continue
+        expected, actual = start.hashes
         if expected == actual:
             yield Passed()
         else:
-            what = f"the starting parameters at seed {run.seed}"
-            yield _found(join(run.pointer, key), what, top, expected, actual)
+            what = f"the starting parameters at seed {start.other.seed}"
+            pointer = join(start.other.pointer, INITIAL_PARAMETERS)
+            yield _found(pointer, what, arms.top, expected, actual)
 
 
 def _seed_sets(top: Arm, arm: Arm) -> Iterator[CheckResult]:
@@ -218,7 +207,7 @@ def _seed_sets(top: Arm, arm: Arm) -> Iterator[CheckResult]:
 @rule(
     "PROTO005",
     "settings-vary",
-    Severity.WARNING,
+    WARNING,
     each=Case,
     missing="no arm has two runs that record their environment or decoding",
 )
@@ -263,7 +252,7 @@ def _conditions_vary(
         yield from block_agreement(blocks, f"in {where}, condition on {benchmark or 'the tasks'},")
 
 
-@rule("PROTO004", "change-without-effect", Severity.WARNING, each=Case)
+@rule("PROTO004", "change-without-effect", WARNING, each=Case)
 def change_without_effect(case: Case) -> Iterator[CheckResult]:
     """A field that is declared as changed is the same in both arms.
 

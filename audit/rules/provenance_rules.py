@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from audit.facts import pins
-from audit.finding import Severity
+from audit.finding import ERROR, INFO, WARNING
 from audit.partition import DataFile, file_sha256
 from audit.pointer import join
 from audit.rules.agreement import shown
@@ -27,7 +27,7 @@ def fingerprint(dataset: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(dataset, sort_keys=True).encode("utf-8")).hexdigest()
 
 
-@rule("PROV001", "dataset-fingerprint", Severity.ERROR, each=Case)
+@rule("PROV001", "dataset-fingerprint", ERROR, each=Case)
 def dataset_fingerprint(case: Case) -> Iterator[CheckResult]:
     """The fingerprint is not that of the dataset block.
 
@@ -53,7 +53,7 @@ def dataset_fingerprint(case: Case) -> Iterator[CheckResult]:
         yield Failed(pointer, "not the hash of the dataset block", computed, shown(recorded))
 
 
-@rule("PROV002", "code-commit", Severity.WARNING, each=Case)
+@rule("PROV002", "code-commit", WARNING, each=Case)
 def commit(case: Case) -> Iterator[CheckResult]:
     """The commit of the code is not a full commit hash.
 
@@ -77,7 +77,7 @@ def commit(case: Case) -> Iterator[CheckResult]:
         yield Failed("/provenance/code_commit", message, "40 hexadecimal digits", shown(recorded))
 
 
-@rule("PROV003", "unpinned", Severity.WARNING, each=Case)
+@rule("PROV003", "unpinned", WARNING, each=Case)
 def unpinned(case: Case) -> Iterator[CheckResult]:
     """A revision, a version or a hash is missing, so the study cannot be reproduced.
 
@@ -98,7 +98,7 @@ def unpinned(case: Case) -> Iterator[CheckResult]:
         yield Failed(missing[0][0], message)
 
 
-@rule("PROV004", "data-hashes", Severity.ERROR, each=Case)
+@rule("PROV004", "data-hashes", ERROR, each=Case)
 def data_hashes(case: Case) -> Iterator[CheckResult]:
     """The training data given are not those the file names.
 
@@ -126,7 +126,7 @@ def data_hashes(case: Case) -> Iterator[CheckResult]:
         recorded = case.results.block("provenance").get("dataset_fingerprint")
         if recorded is not None and recorded == fingerprint(dict(dataset)):
             equal.append("the fingerprint")
-        yield Failed("/dataset", _confirmed(equal, case.data), severity=Severity.INFO)
+        yield Failed("/dataset", _confirmed(equal, case.data), severity=INFO)
 
 
 def _confirmed(equal: list[str], data: DataFile) -> str:
@@ -163,7 +163,7 @@ def _hash(pointer: str, computed: str, recorded: str) -> CheckResult:
     return Failed(pointer, "not the hash of the data at hand", computed, shown(recorded))
 
 
-@rule("PROV005", "checkpoint-files", Severity.ERROR, each=Case)
+@rule("PROV005", "checkpoint-files", ERROR, each=Case)
 def checkpoint_files(case: Case) -> Iterator[CheckResult]:
     """A file of the checkpoint is not the one that was hashed.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed
 from audit.rules.rule import rule
@@ -17,7 +17,7 @@ def _defects(case: Case, kind: str, message: str, expected: str) -> Iterator[Che
         yield Passed()
 
 
-@rule("READ001", "non-finite", Severity.ERROR, each=Case)
+@rule("READ001", "non-finite", ERROR, each=Case)
 def non_finite(case: Case) -> Iterator[CheckResult]:
     """A number is NaN, infinite, or too large for a double.
 
@@ -34,7 +34,7 @@ def non_finite(case: Case) -> Iterator[CheckResult]:
     return _defects(case, "non-finite", "not a finite number", "a finite number")
 
 
-@rule("READ002", "duplicate-key", Severity.ERROR, each=Case)
+@rule("READ002", "duplicate-key", ERROR, each=Case)
 def duplicate_key(case: Case) -> Iterator[CheckResult]:
     """An object has the same key twice.
 
@@ -50,7 +50,7 @@ def duplicate_key(case: Case) -> Iterator[CheckResult]:
     return _defects(case, "duplicate-key", "duplicate key", "one value per key")
 
 
-@rule("READ003", "large-integer", Severity.ERROR, each=Case)
+@rule("READ003", "large-integer", ERROR, each=Case)
 def large_integer(case: Case) -> Iterator[CheckResult]:
     """An integer lies beyond 2^53, where JSON readers round.
 
@@ -67,7 +67,7 @@ def large_integer(case: Case) -> Iterator[CheckResult]:
     return _defects(case, "large-integer", "an integer beyond 2^53", "at most 9007199254740992")
 
 
-@rule("READ004", "unpaired-surrogate", Severity.ERROR, each=Case)
+@rule("READ004", "unpaired-surrogate", ERROR, each=Case)
 def unpaired_surrogate(case: Case) -> Iterator[CheckResult]:
     r"""A string holds half of a surrogate pair, which no UTF-8 text can carry.
 

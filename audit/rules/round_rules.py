@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.finding import Severity
+from audit import numerals
+from audit.finding import ERROR, WARNING
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -13,7 +14,7 @@ from audit.rules.rule import rule
 @rule(
     "ROUND001",
     "replication-conflict",
-    Severity.WARNING,
+    WARNING,
     each=Case,
     missing="no round says that it repeats another",
 )
@@ -39,14 +40,13 @@ def replication_conflict(case: Case) -> Iterator[CheckResult]:
             yield Passed()
             continue
         found = pair.replication
-        low, high = found.per_arm_interval
-        z = "" if found.z is None else f"|z| = {abs(found.z):.2f}, "
-        small = found.p_value < 1e-4
-        p_value = f"p = {found.p_value:.1e}" if small else f"p = {found.p_value:.4f}"
+        z = "" if found.z is None else f"|z| = {numerals.fraction(abs(found.z), 2)}, "
+        swing, sd = numerals.fraction(pair.swing, 3), numerals.fraction(found.per_arm_sd, 3)
+        around = numerals.interval(*found.per_arm_interval, 3)
         yield Failed(
             pair.pointer,
-            f"rounds {pair.original} and {pair.repeat} differ by {pair.swing:.3f}: {z}"
-            f"{p_value}; a training sd of {found.per_arm_sd:.3f} "
-            f"[{low:.3f}, {high:.2f}] per arm would explain it",
-            severity=Severity.ERROR if claimed else None,
+            f"rounds {pair.original} and {pair.repeat} differ by {swing}: {z}"
+            f"{numerals.p_equals(found.p_value)}; a training sd of {sd} {around} per arm would "
+            "explain it",
+            severity=ERROR if claimed else None,
         )

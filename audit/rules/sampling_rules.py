@@ -8,7 +8,7 @@ from typing import Any
 from audit.facts.groups import ZERO_KEYS, expected_without, flat_groups
 from audit.facts.tokens import GENERATED
 from audit.facts.training_logs import RunLog, step_pointer
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import Run
 from audit.rules.case import Case
@@ -16,7 +16,7 @@ from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
 
 
-@rule("SAMPLE001", "training-rows", Severity.ERROR, each=RunLog)
+@rule("SAMPLE001", "training-rows", ERROR, each=RunLog)
 def training_rows(log: RunLog) -> Iterator[CheckResult]:
     """Training rows do not increase up to tasks_attempted - 1.
 
@@ -60,7 +60,7 @@ def training_rows(log: RunLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule("SAMPLE002", "zero-groups", Severity.ERROR, each=RunLog)
+@rule("SAMPLE002", "zero-groups", ERROR, each=RunLog)
 def zero_groups(log: RunLog) -> Iterator[CheckResult]:
     """The count of groups without advantage does not follow from the log.
 
@@ -87,7 +87,13 @@ def zero_groups(log: RunLog) -> Iterator[CheckResult]:
             yield Passed()
 
 
-@rule("SAMPLE003", "zero-groups-of-step", Severity.ERROR, each=RunLog)
+@rule(
+    "SAMPLE003",
+    "zero-groups-of-step",
+    ERROR,
+    each=RunLog,
+    missing="no step counts its groups without advantage",
+)
 def zero_groups_of_step(log: RunLog) -> Iterator[CheckResult]:
     """A step's count of groups without advantage contradicts its rewards.
 
@@ -113,13 +119,10 @@ def zero_groups_of_step(log: RunLog) -> Iterator[CheckResult]:
         else:
             pointer = step_pointer(log, place, "zero_advantage_groups")
             yield Failed(pointer, "not what the rewards give", str(flat), str(recorded))
-    if held:
-        yield Passed(held)
-    else:
-        yield Unchecked("no step counts its groups without advantage", log.run.pointer)
+    yield Passed(held)
 
 
-@rule("SAMPLE004", "rejected-called-retained", Severity.WARNING, each=Case)
+@rule("SAMPLE004", "rejected-called-retained", WARNING, each=Case)
 def rejected_called_retained(case: Case) -> Iterator[CheckResult]:
     """Groups that were rejected are counted as retained.
 
@@ -151,7 +154,7 @@ def rejected_called_retained(case: Case) -> Iterator[CheckResult]:
         yield Passed()
 
 
-@rule("SAMPLE005", "training-tokens", Severity.ERROR, each=RunLog)
+@rule("SAMPLE005", "training-tokens", ERROR, each=RunLog)
 def training_tokens(log: RunLog) -> Iterator[CheckResult]:
     """The tokens generated in training are not those of the audits, or out of reach.
 
@@ -211,7 +214,7 @@ def _audited_tokens(log: RunLog) -> int | None:
 @rule(
     "SAMPLE006",
     "retained-groups",
-    Severity.WARNING,
+    WARNING,
     each=Run,
     missing="no run counts its groups without advantage twice",
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from audit.finding import Severity
+from audit.finding import ERROR, INFO, WARNING
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed
 from audit.rules.rule import rule
 
 
-@rule("SCHEMA001", "schema-violation", Severity.ERROR, each=Case)
+@rule("SCHEMA001", "schema-violation", ERROR, each=Case)
 def schema_violation(case: Case) -> Iterator[CheckResult]:
     """A value does not match the schema of results files.
 
@@ -30,12 +30,13 @@ def schema_violation(case: Case) -> Iterator[CheckResult]:
         yield Passed()
 
 
-@rule("SCHEMA002", "unknown-key", Severity.INFO, each=Case)
+@rule("SCHEMA002", "unknown-key", INFO, each=Case)
 def unknown_key(case: Case) -> Iterator[CheckResult]:
     """Unknown key; allowed but ignored.
 
     Why
-        A misspelt key reads as absent, without a warning.
+        A misspelt key reads as an absent one. One that is nearly a known key is a warning, which
+        a gate shows too.
     Fix
         Correct the spelling, or leave it: nothing depends on it.
     Bad
@@ -43,10 +44,15 @@ def unknown_key(case: Case) -> Iterator[CheckResult]:
     Good
         "launched_seeds": {"method": [1, 2, 3]}
     """
-    from audit.schema import unknown_keys
+    from audit.schema import nearest_key, unknown_keys
 
     pointers = [] if case.results.keeps_to_named_keys else unknown_keys(case.results.document)
     for pointer in pointers:
-        yield Failed(pointer, "a key the schema does not know")
+        near = nearest_key(case.results.document, pointer)
+        if near is None:
+            yield Failed(pointer, "a key the schema does not know")
+        else:
+            message = f"a key the schema does not know; did you mean {near}?"
+            yield Failed(pointer, message, severity=WARNING)
     if not pointers:
         yield Passed()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from audit.facts import copies
-from audit.finding import Severity
+from audit.finding import ERROR, INFO, WARNING, Severity
 from audit.pointer import join
 from audit.results import Arm, Run
 from audit.rules.case import Case
@@ -27,7 +27,7 @@ _NO_EVIDENCE = "runs with parameter hashes, a training log or enough outcomes"
 _LONGEST_RUN_NUMBER = 4
 
 
-@rule("SEED002", "duplicate-seed", Severity.ERROR, each=Case)
+@rule("SEED002", "duplicate-seed", ERROR, each=Case)
 def duplicate_seed(case: Case) -> Iterator[CheckResult]:
     """Duplicate seed in one arm.
 
@@ -35,7 +35,7 @@ def duplicate_seed(case: Case) -> Iterator[CheckResult]:
         Two runs with one seed are one run counted twice: there are fewer seeds than it seems, and
         their spread is too small.
     Fix
-        Give every run a seed of its own; leave out copies and re-evaluations.
+        Give each run its own seed; leave out copies and re-evaluations.
     Bad
         runs with seeds 0, 0, 1
     Good
@@ -64,13 +64,7 @@ def _pairs(case: Case, reason: str, expected: str) -> Iterator[CheckResult]:
             yield Failed(run.pointer, f"{pair.text}{_JOINTS[reason]}{twin.label}", expected)
 
 
-@rule(
-    "SEED003",
-    "identical-runs",
-    Severity.ERROR,
-    each=Case,
-    missing=f"no arm has two {_NO_EVIDENCE}",
-)
+@rule("SEED003", "identical-runs", ERROR, each=Case, missing=f"no arm has two {_NO_EVIDENCE}")
 def identical_runs(case: Case) -> Iterator[CheckResult]:
     """Two runs of an arm are the same training under different labels.
 
@@ -87,13 +81,7 @@ def identical_runs(case: Case) -> Iterator[CheckResult]:
     return _pairs(case, copies.IDENTICAL, "a training of its own")
 
 
-@rule(
-    "SEED004",
-    "identical-arms",
-    Severity.WARNING,
-    each=Case,
-    missing=f"no two arms have {_NO_EVIDENCE}",
-)
+@rule("SEED004", "identical-arms", WARNING, each=Case, missing=f"no two arms have {_NO_EVIDENCE}")
 def identical_arms(case: Case) -> Iterator[CheckResult]:
     """Runs of two arms are the same training.
 
@@ -121,11 +109,7 @@ def identical_arms(case: Case) -> Iterator[CheckResult]:
 
 
 @rule(
-    "SEED009",
-    "nearly-identical-runs",
-    Severity.WARNING,
-    each=Case,
-    missing=f"no arm has two {_NO_EVIDENCE}",
+    "SEED009", "nearly-identical-runs", WARNING, each=Case, missing=f"no arm has two {_NO_EVIDENCE}"
 )
 def nearly_identical_runs(case: Case) -> Iterator[CheckResult]:
     """Two runs of an arm agree more closely than one model answering twice.
@@ -145,13 +129,7 @@ def nearly_identical_runs(case: Case) -> Iterator[CheckResult]:
     return _pairs(case, copies.NEARLY, "answers of its own")
 
 
-@rule(
-    "SEED010",
-    "one-run-many-steps",
-    Severity.ERROR,
-    each=Case,
-    missing=f"no arm has two {_NO_EVIDENCE}",
-)
+@rule("SEED010", "one-run-many-steps", ERROR, each=Case, missing=f"no arm has two {_NO_EVIDENCE}")
 def one_run_many_steps(case: Case) -> Iterator[CheckResult]:
     """Two runs of an arm are steps of one training.
 
@@ -169,13 +147,7 @@ def one_run_many_steps(case: Case) -> Iterator[CheckResult]:
     return _pairs(case, copies.STEPS, "a training of its own")
 
 
-@rule(
-    "SEED011",
-    "equal-scores",
-    Severity.WARNING,
-    each=Case,
-    missing="no arm has three runs with a score",
-)
+@rule("SEED011", "equal-scores", WARNING, each=Case, missing="no arm has three runs with a score")
 def equal_scores(case: Case) -> Iterator[CheckResult]:
     """All runs of an arm have the same score, which separate trainings rarely do.
 
@@ -197,7 +169,7 @@ def equal_scores(case: Case) -> Iterator[CheckResult]:
             yield Passed()
 
 
-@rule("SEED005", "seeds-not-listed", Severity.ERROR, each=Case)
+@rule("SEED005", "seeds-not-listed", ERROR, each=Case)
 def seeds_not_listed(case: Case) -> Iterator[CheckResult]:
     """A seed that was launched has no run, or a run was never launched.
 
@@ -213,7 +185,7 @@ def seeds_not_listed(case: Case) -> Iterator[CheckResult]:
     """
     launched = case.results.block("launched_seeds")
     claimed = bool(case.claims or case.results.items("claims"))
-    severity = Severity.ERROR if claimed else Severity.WARNING
+    severity = ERROR if claimed else WARNING
     if not launched:
         yield Unchecked("the seeds that were launched are not recorded")
     for name, started in launched.items():
@@ -243,7 +215,7 @@ def _unlisted(
             yield Failed(join(run.pointer, "seed"), message, actual=str(run.seed))
 
 
-@rule("SEED006", "failed-runs", Severity.WARNING, each=Run)
+@rule("SEED006", "failed-runs", WARNING, each=Run)
 def failed_runs(run: Run) -> Failed | None:
     """A run did not finish.
 
@@ -264,7 +236,7 @@ def failed_runs(run: Run) -> Failed | None:
     return Failed(join(run.pointer, "status"), message, "finished", run.status)
 
 
-@rule("SEED007", "unlabelled-runs", Severity.INFO, each=Arm)
+@rule("SEED007", "unlabelled-runs", INFO, each=Arm)
 def unlabelled_runs(arm: Arm) -> Iterator[CheckResult]:
     """Runs have no seed: they count as runs but are never paired.
 
@@ -285,7 +257,7 @@ def unlabelled_runs(arm: Arm) -> Iterator[CheckResult]:
         yield Failed(join(bare[0].pointer, "seed"), message)
 
 
-@rule("SEED008", "duplicate-run-id", Severity.ERROR, each=Case, missing="no run has a run_id")
+@rule("SEED008", "duplicate-run-id", ERROR, each=Case, missing="no run has a run_id")
 def duplicate_run_id(case: Case) -> Iterator[CheckResult]:
     """Two runs have the same run_id.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from audit.facts.starts import INITIAL_PARAMETERS, PairedStart
-from audit.finding import Severity
+from audit.finding import INFO, WARNING
 from audit.pointer import join
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
@@ -15,7 +15,7 @@ from audit.rules.rule import rule
 @rule(
     "START001",
     "arms-start-alike",
-    Severity.WARNING,
+    WARNING,
     each=Case,
     missing="no two arms have a training log at one seed",
 )
@@ -52,7 +52,7 @@ def arms_start_alike(case: Case) -> Iterator[CheckResult]:
         message = (
             f"arms at one seed start alike ({len(seen)} of {len(seen)} seeds): seeds pair the arms"
         )
-        yield Failed("", message, severity=Severity.INFO)
+        yield Failed("", message, severity=INFO)
 
 
 def _differs(start: PairedStart) -> Failed:
@@ -65,7 +65,7 @@ def _differs(start: PairedStart) -> Failed:
 @rule(
     "START002",
     "initial-parameters",
-    Severity.WARNING,
+    WARNING,
     each=PairedStart,
     needs=("hashes",),
     missing="no two arms have hashes of their initial parameters at one seed",

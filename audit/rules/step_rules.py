@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from audit.facts.training_logs import ArmLog, RunLog, step_pointer
-from audit.finding import Severity
+from audit.finding import ERROR
 from audit.pointer import join
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -14,7 +14,7 @@ from audit.rules.rule import rule
 _SPARSE = "the log leaves out steps or responses (telemetry.level)"
 
 
-@rule("STEP001", "step-numbers", Severity.ERROR, each=RunLog)
+@rule("STEP001", "step-numbers", ERROR, each=RunLog)
 def step_numbers(log: RunLog) -> Iterator[CheckResult]:
     """The steps of a full log are not numbered 1, 2, 3 and so on.
 
@@ -40,7 +40,7 @@ def step_numbers(log: RunLog) -> Iterator[CheckResult]:
     yield Passed(len(log.steps) - wrong)
 
 
-@rule("STEP002", "step-count", Severity.ERROR, each=RunLog)
+@rule("STEP002", "step-count", ERROR, each=RunLog)
 def step_count(log: RunLog) -> Iterator[CheckResult]:
     """A finished run logs more or fewer steps than its protocol states.
 
@@ -66,7 +66,7 @@ def step_count(log: RunLog) -> Iterator[CheckResult]:
         yield Passed()
 
 
-@rule("STEP003", "inner-updates", Severity.ERROR, each=RunLog)
+@rule("STEP003", "inner-updates", ERROR, each=RunLog)
 def inner_updates(log: RunLog) -> Iterator[CheckResult]:
     """The updates of a step are not 1 to m, with m the protocol's inner_updates.
 
@@ -105,7 +105,7 @@ def inner_updates(log: RunLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule("STEP004", "group-size", Severity.ERROR, each=RunLog)
+@rule("STEP004", "group-size", ERROR, each=RunLog)
 def group_size(log: RunLog) -> Iterator[CheckResult]:
     """A step does not have groups x responses rewards and advantages.
 
@@ -144,7 +144,7 @@ def group_size(log: RunLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule("STEP005", "audit-count", Severity.ERROR, each=ArmLog)
+@rule("STEP005", "audit-count", ERROR, each=ArmLog, missing="no full log of responses")
 def audit_count(arm: ArmLog) -> Iterator[CheckResult]:
     """An update does not audit every response exactly once.
 
@@ -175,10 +175,7 @@ def audit_count(arm: ArmLog) -> Iterator[CheckResult]:
         else:
             pointer = join(update.pointer, "response_audits")
             yield Failed(pointer, "not one audit per response", str(responses), problem)
-    if held:
-        yield Passed(held)
-    else:
-        yield Unchecked("no full log of responses", arm.arm.pointer)
+    yield Passed(held)
 
 
 def _sequence_problem(sequences: list[Any], responses: int) -> str | None:

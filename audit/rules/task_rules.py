@@ -8,7 +8,7 @@ from typing import Any
 
 from audit.facts.measurements import Measurement
 from audit.facts.rounding import DOUBLE, decimals, tolerance
-from audit.finding import Severity
+from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.results import Evaluation
 from audit.rules.agreement import Stated, agreement, shown
@@ -34,7 +34,7 @@ def _lists(evaluation: Evaluation) -> dict[str, list[Any]]:
     return {name: evaluation.document[name] for name in _LISTS if name in evaluation.document}
 
 
-@rule("TASK001", "list-lengths", Severity.ERROR, each=Evaluation, missing=_NO_OUTCOMES)
+@rule("TASK001", "list-lengths", ERROR, each=Evaluation, missing=_NO_OUTCOMES)
 def list_lengths(evaluation: Evaluation) -> Iterator[CheckResult]:
     """The lists of an evaluation have different lengths.
 
@@ -62,7 +62,7 @@ def list_lengths(evaluation: Evaluation) -> Iterator[CheckResult]:
 @rule(
     "TASK002",
     "counts-exceed-samples",
-    Severity.ERROR,
+    ERROR,
     each=Evaluation,
     needs=("samples",),
     missing="no evaluation counts answers and samples per task",
@@ -103,7 +103,7 @@ def _exceeding(
     yield Passed(held)
 
 
-@rule("TASK003", "duplicate-task", Severity.ERROR, each=Evaluation, needs=("task_ids",))
+@rule("TASK003", "duplicate-task", ERROR, each=Evaluation, needs=("task_ids",))
 def duplicate_task(evaluation: Evaluation) -> Iterator[CheckResult]:
     """Duplicate task in one evaluation.
 
@@ -132,13 +132,7 @@ def duplicate_task(evaluation: Evaluation) -> Iterator[CheckResult]:
 _MOST_MISSING = 0.05
 
 
-@rule(
-    "TASK004",
-    "task-sets",
-    Severity.ERROR,
-    each=Case,
-    missing="no two evaluations name their tasks",
-)
+@rule("TASK004", "task-sets", ERROR, each=Case, missing="no two evaluations name their tasks")
 def task_sets(case: Case) -> Iterator[CheckResult]:
     """Two evaluations of one benchmark have different tasks.
 
@@ -177,7 +171,7 @@ def _odd_tasks(evaluation: Evaluation, tasks: frozenset[str], usual: frozenset[s
         f"other tasks than in the other evaluations: {', '.join(parts)}",
         f"{len(usual)} tasks",
         f"{len(tasks)} tasks",
-        Severity.WARNING if mild else Severity.ERROR,
+        WARNING if mild else ERROR,
     )
 
 
@@ -210,7 +204,7 @@ def _entries_agree(members: list[Evaluation], name: str, what: str) -> Iterator[
         yield from agreement(places, f"{what} {task}")
 
 
-@rule("TASK008", "task-clusters", Severity.ERROR, each=Case)
+@rule("TASK008", "task-clusters", ERROR, each=Case)
 def task_clusters(case: Case) -> Iterator[CheckResult]:
     """A task belongs to different clusters in different evaluations.
 
@@ -226,7 +220,7 @@ def task_clusters(case: Case) -> Iterator[CheckResult]:
     return _by_task(case, "clusters", "the cluster of")
 
 
-@rule("TASK009", "unequal-samples", Severity.WARNING, each=Case)
+@rule("TASK009", "unequal-samples", WARNING, each=Case)
 def unequal_samples(case: Case) -> Iterator[CheckResult]:
     """A task was sampled more often in one evaluation than in the others.
 
@@ -243,11 +237,7 @@ def unequal_samples(case: Case) -> Iterator[CheckResult]:
 
 
 @rule(
-    "TASK005",
-    "score-scale",
-    Severity.ERROR,
-    each=Case,
-    missing="no evaluation has scores on a known scale",
+    "TASK005", "score-scale", ERROR, each=Case, missing="no evaluation has scores on a known scale"
 )
 def score_scale(case: Case) -> Iterator[CheckResult]:
     """A score lies outside its metric's scale.
@@ -282,7 +272,7 @@ def score_scale(case: Case) -> Iterator[CheckResult]:
 @rule(
     "TASK006",
     "totals-of-outcomes",
-    Severity.ERROR,
+    ERROR,
     each=Case,
     missing="no evaluation has both totals and per-task outcomes",
 )
@@ -345,11 +335,7 @@ def _pooled(lists: dict[str, list[Any]]) -> list[float]:
 
 
 @rule(
-    "TASK007",
-    "per-task-outcomes-missing",
-    Severity.WARNING,
-    each=Case,
-    missing="there is no finished run",
+    "TASK007", "per-task-outcomes-missing", WARNING, each=Case, missing="there is no finished run"
 )
 def outcomes_missing(case: Case) -> Iterator[CheckResult]:
     """There are no per-task outcomes, only one score per run.

@@ -14,12 +14,14 @@ from audit.analysis.measures import Measure
 from audit.analysis.numbers import Interval
 from audit.analysis.rounds import RoundPair
 from audit.analysis.verdict import Verdict
+from audit.analysis.what_settles import figures_unclaimed
 from audit.views.claim_view import claim_view
 from audit.views.comparison_view import verdict_words
 from audit.views.decision_view import decision_view
 
 if TYPE_CHECKING:
     from audit.analysis.analysis import Analysis
+    from audit.stats import Needed
 
 # A design costs a tenth of a second; the claimed comparisons come first.
 _MOST_PLANNED = 40
@@ -121,7 +123,8 @@ def claim_json(result: ClaimResult) -> dict[str, Any]:
         "stands": result.supported,
         "slug": result.slug,
         "reason": result.reason,
-        "settles": result.settles,
+        "settles": view.settles,
+        "settling": None if result.settling is None else asdict(result.settling),
         "evidence": result.evidence,
         "weakened_by": [asdict(weakening) for weakening in result.weakened_by],
         "next": list(view.next),
@@ -241,7 +244,8 @@ def _design(comparison: Comparison) -> dict[str, Any]:
     def scaled(value: float | None) -> float | None:
         return None if value is None else value * span
 
-    spread, effect = design.spread, abs(comparison.delta or 0.0)
+    spread, remedy = design.spread, figures_unclaimed(comparison)
+    assert remedy is not None  # a design has figures
     return {
         "seed_sd": scaled(spread.sd),
         "seed_sd_interval": [spread.low * span, spread.high * span],
@@ -249,9 +253,14 @@ def _design(comparison: Comparison) -> dict[str, Any]:
         "smallest_effect": scaled(design.smallest_effect),
         "smallest_effect_at_estimate": scaled(design.smallest_effect_at_estimate),
         "power_for_target_effect": design.power(comparison.settings.target_effect / span),
-        "seeds_for_delta": design.seeds_for(effect / span) if effect else None,
-        "seeds_for_target_effect": design.seeds_for(comparison.settings.target_effect / span),
+        "to_see": _needed(remedy.to_see, span),
+        "if_seen": _needed(remedy.if_seen, span),
     }
+
+
+def _needed(needed: Needed | None, span: float) -> dict[str, Any] | None:
+    """Return the seeds of an effect, which is in the metric's units."""
+    return None if needed is None else {**asdict(needed), "effect": needed.effect * span}
 
 
 def _description(comparison: Comparison) -> dict[str, Any]:

@@ -62,6 +62,8 @@ class ClaimView:
         The verdict in words, and the one word of it: gain, loss, flat or refused.
     reason : str
         Why it is refused or has no verdict, in one line with names and numbers.
+    aside : str
+        What little training noise would undo a difference of single runs; mostly empty.
     evidence : str
         Grade of the evidence that the runs are trainings; empty below two runs per arm.
     weakened_by : tuple of Weakening
@@ -90,6 +92,7 @@ class ClaimView:
     verdict: str
     word: str
     reason: str
+    aside: str = ""
     evidence: str = ""
     weakened_by: tuple[Weakening, ...] = ()
     look: str = ""
@@ -129,6 +132,11 @@ class ClaimView:
         return "; ".join(self.next)
 
     @property
+    def why(self) -> str:
+        """Why it is refused or has no verdict, with what goes beside it, on one line."""
+        return "; ".join(part for part in (self.reason, self.aside) if part)
+
+    @property
     def line(self) -> str:
         """The figures with what is said of them, on one line of a table.
 
@@ -165,10 +173,11 @@ def claim_view(result: ClaimResult) -> ClaimView:
         verdict=view.verdict if view else verdict_words(result.verdict),
         word=result.verdict.word,
         reason="" if result.supported else result.reason,
+        aside=view.tipping if view else "",
         evidence=view.grade if view else "",
         weakened_by=result.weakened_by,
         look=_look(result.look, view),
-        next=_next(result),
+        next=result.next,
         improvement=_improvement(view) if view else None,
         id=result.claim.id,
         p_value=result.holm_p_value,
@@ -192,6 +201,7 @@ def unclaimed_view(comparison: Comparison) -> ClaimView:
         verdict=view.verdict,
         word=comparison.verdict.word,
         reason=view.reason,
+        aside=view.tipping,
         evidence=view.grade,
         improvement=_improvement(view),
     )
@@ -230,13 +240,6 @@ def _label(result: ClaimResult) -> str:
     if result.slug in _BY_INTERVAL and detail in REASONS:
         return detail or result.slug
     return result.slug
-
-
-def _next(result: ClaimResult) -> tuple[str, ...]:
-    acts: tuple[str, ...] = tuple(getattr(result, "next", ()))
-    if acts or result.supported:
-        return acts
-    return (result.settles,) if result.settles else ()
 
 
 def _judged_by(view: ComparisonView, look: ClaimLook | None) -> str:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from audit import numerals
-from audit.analysis.claiming import needed_text
 from audit.analysis.comparisons import Comparison
 from audit.analysis.design import Design
 from audit.analysis.floors import Floor, NotMeasured
 from audit.analysis.numbers import Interval, Numbers
+from audit.analysis.remedy_text import seeds_text
 from audit.analysis.verdict import Verdict
+from audit.analysis.what_settles import figures_unclaimed
 from audit.claims import BASE
 from audit.reasons import words_for
 from audit.views.run_view import mean_score, run_views
+
+if TYPE_CHECKING:
+    from audit.stats import Remedy
 
 TIMES = "x"
 _SEEDS_SHOWN = 20
@@ -103,7 +108,11 @@ class ComparisonView:
         found = self.comparison
         if not found.verdict.refused:
             return None if isinstance(found.deciding, NotMeasured) else found.deciding
-        return found.description.one_seed
+        interval = found.description.one_seed
+        if interval is None or found.delta is None:
+            return interval
+        # A printed interval that leaves the difference out is of something else.
+        return interval if interval.low <= found.delta <= interval.high else None
 
     @cached_property
     def estimate(self) -> str:
@@ -344,8 +353,11 @@ class ComparisonView:
 
     @cached_property
     def needs(self) -> str:
-        """The seeds that show ``goal`` at 80% power; empty where nothing can be said."""
-        return needed_text(self.comparison, self.comparison.settings.target_effect) or ""
+        """The seeds that show ``goal`` at 80% power; empty beside a gain or loss."""
+        if self.comparison.verdict.word in ("gain", "loss") or self._remedy is None:
+            return ""
+        text = seeds_text(self._remedy.to_see)
+        return f"{text} in a new study" if text else ""
 
     @cached_property
     def needs_for_seen(self) -> str:
@@ -353,7 +365,11 @@ class ComparisonView:
         found = self.comparison
         if not found.delta or found.verdict.word in ("gain", "loss"):
             return ""
-        return needed_text(found, abs(found.delta)) or ""
+        return "" if self._remedy is None else seeds_text(self._remedy.if_seen)
+
+    @cached_property
+    def _remedy(self) -> Remedy | None:
+        return figures_unclaimed(self.comparison)
 
     @cached_property
     def one_seed(self) -> str:
@@ -362,11 +378,15 @@ class ComparisonView:
         if interval is None:
             return ""
         origin = {"printed": "as printed", "task-t": "over tasks"}[interval.method]
+        return f"{interval_text(interval)} {origin}, for these very models"
+
+    @cached_property
+    def tipping(self) -> str:
+        """How little training noise would undo a difference of single runs; mostly empty."""
         sd = self.comparison.description.tipping_sd
-        text = f"{interval_text(interval)} {origin}, for these very models"
-        if not sd:
-            return text
-        return f"{text}; a training sd of {numerals.fraction(sd, 4)} per arm would undo it"
+        if not sd or not self.delta:
+            return ""
+        return f"a training sd of {numerals.fraction(sd, 4)} per arm would undo {self.delta}"
 
     @property
     def _span(self) -> float:

@@ -161,7 +161,7 @@ def test_a_gain_that_correction_takes_away_is_refused() -> None:
 def test_the_policy_sets_how_many_seeds_a_claim_needs() -> None:
     (result,) = analysed(GAIN, "gain accuracy method over control", min_seeds=6).claims
     assert result.slug == "too-few-seeds"
-    assert result.settles == "train at least 6 seeds per arm"
+    assert result.next[0] == "train at least 1 more seed per arm, 6 in all"
 
 
 def test_a_declared_pairing_drops_the_runs_without_a_partner_and_names_them() -> None:
@@ -203,6 +203,7 @@ def test_a_claim_below_the_evaluation_floor_is_refused() -> None:
 
 
 def test_a_claim_says_how_many_seeds_would_settle_it() -> None:
-    (result,) = claimed(NULL, {"target_effect": 0.05}).claims
-    assert result.settles.split()[0].isdigit()
-    assert "seeds per arm" in result.settles
+    direction = "gain" if (analysed(NULL).comparisons[0].delta or 0) > 0 else "loss"
+    (result,) = claimed(NULL, {"target_effect": 0.05, "direction": direction}).claims
+    assert result.next[0].startswith("to see +0.050: ")
+    assert "seeds per arm" in result.next[0]

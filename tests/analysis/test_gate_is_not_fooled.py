@@ -61,7 +61,7 @@ def test_no_policy_makes_a_claim_stand_on_two_seeds() -> None:
     assert claim.comparison is not None
     assert "provisional" in claim.comparison.verdict.qualifiers
     assert (claim.slug, report.exit_status) == ("too-few-seeds", 1)
-    assert claim.settles == "train at least 3 seeds per arm"
+    assert claim.next[0] == "train at least 1 more seed per arm, 3 in all"
 
 
 def steps(number: int, seed: int) -> list[dict[str, Any]]:

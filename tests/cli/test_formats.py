@@ -94,7 +94,7 @@ def test_text_keeps_to_its_width(width: int) -> None:
 def test_several_files_end_in_a_count_of_what_came_of_them() -> None:
     text = render("text", made.outcomes("a"), Style())
     assert "2 files: 1 refused or wrong, 1 could not be read" in text
-    assert "passed over: 1 JSON file without schema_version: a" in text
+    assert "passed over: a: no schema_version" in text
 
 
 def test_an_unreadable_file_stands_in_the_text_only_where_stderr_is_apart() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -93,6 +94,19 @@ def dies_on_three(item: int) -> int:
     if item == 3:
         os._exit(9)
     return item * 10
+
+
+def test_workers_import_nothing_from_the_working_folder(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("selectors", "signal", "socket", "struct", "pickle", "threading", "json"):
+        (fleet / f"{name}.py").write_text("open('imported.txt', 'w').write('x')\n", "utf-8")
+    code = "import sys; from audit.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    words = [sys.executable, "-P", "-c", code, "gate", "reports", "-j", "3"]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
+    done = subprocess.run(words, capture_output=True, env=environment, check=False)
+    assert done.returncode == 2, done.stderr  # one file is cut off
+    assert not (fleet / "imported.txt").exists()
 
 
 def test_a_process_that_dies_loses_only_the_file_that_killed_it() -> None:
@@ -302,7 +316,29 @@ def test_a_changed_policy_changes_every_verdict(
     commit(branch, "a stricter policy")
     _, out, err = gate(capsys, "reports", "--changed-since", "main", "--format", "json")
     assert judged(out) == {"old", "sick", "n\u00e9w"}
-    assert "every file is judged" in err
+    assert "the policy changed since main: all files are judged, by both policies" in err
+    (branch / "audit.toml").unlink()
+    commit(branch, "and gone again")
+    assert judged(gate(capsys, "reports", "--changed-since", "main", "--format", "json")[1]) == {
+        "n\u00e9w"
+    }
+
+
+def test_a_branch_cannot_relax_the_policy_it_is_judged_by(
+    branch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(branch, "switch", "-q", "main")
+    (branch / "audit.toml").write_text("min_seeds = 5\n", "utf-8")
+    commit(branch, "main asks for five seeds")
+    git(branch, "switch", "-q", "-c", "relaxed")
+    (branch / "audit.toml").unlink()
+    commit(branch, "and this branch does not")
+    status, out, err = gate(capsys, "reports/old", "--changed-since", "main", "--format", "json")
+    assert "all files are judged, by both policies" in err
+    (row,) = json.loads(out)["rows"]
+    assert (status, row["slug"]) == (1, "too-few-seeds")
+    assert gate(capsys, "reports/old")[0] == 0
+    assert gate(capsys, "reports/old", "--policy-from", "main")[0] == 1
 
 
 def test_a_missing_file_is_named_whatever_changed(

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.cli.arguments import paths_last
 from audit.cli.main import main
+from audit.cli.word_order import paths_last
 
 SCORES = "arm,train_seed,accuracy\nb,1,0.7\nb,2,0.6\na,1,0.5\na,2,0.55\n"
 
@@ -112,7 +112,7 @@ def test_an_input_is_never_written_over(
     Path("linked.csv").symlink_to("scores.csv")
     os.link("scores.csv", "hard.csv")
     assert imported(Path("scores.csv"), "-o", name) == 2
-    assert "-o names an input, which would be lost" in capsys.readouterr().err
+    assert "is an input of this command and is kept" in capsys.readouterr().err
     assert scores.read_text(encoding="utf-8") == SCORES
     only = Path("b.csv")
     only.write_text("train_seed,accuracy\n1,0.5\n", encoding="utf-8")
@@ -126,7 +126,7 @@ def test_a_file_that_is_no_results_file_is_not_written_over_unless_forced(
     target = tmp_path / "notes.txt"
     target.write_text("mine", encoding="utf-8")
     assert imported(scores, "-o", target) == 2
-    assert "no results file" in capsys.readouterr().err
+    assert "is no results file; --force replaces it" in capsys.readouterr().err
     assert target.read_text(encoding="utf-8") == "mine"
     assert imported(scores, "-o", target, "--force") == 0
     assert read(target)["method"] == "b"

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from cases import full, outcomes, patched, places
 
-from audit.facts.training_health import Steps, gradient_of, loss_of, training_health
+from audit.facts.training_health import (
+    gradient_of,
+    steps_cut_off,
+    steps_without_gradient,
+    steps_without_spread,
+)
 from audit.facts.training_logs import RunLog
 from audit.results import Run
 from audit.rules import Failed
@@ -34,47 +39,43 @@ ALIVE = {
 }
 
 
+FACTS = (steps_without_gradient, steps_without_spread, steps_cut_off)
+
+
 @pytest.mark.parametrize(
-    ("steps", "wrong"), [((DEAD, DEAD), 2), ((DEAD, ALIVE), 1), ((ALIVE, ALIVE), 0)]
+    ("steps", "dead"), [((DEAD, DEAD), 2), ((DEAD, ALIVE), 0), ((ALIVE, ALIVE), 0)]
 )
-def test_steps_are_counted_by_what_the_trainer_logged(
-    steps: tuple[dict[str, Any], ...], wrong: int
-) -> None:
-    found = training_health(log(*steps))
-    expected = Steps(2, wrong)
-    assert (found.without_gradient, found.without_spread, found.cut_off) == (expected,) * 3
-    assert found.cut_off.all_wrong == (wrong == 2)
+def test_steps_are_counted_where_all_are_dead(steps: tuple[dict[str, Any], ...], dead: int) -> None:
+    assert [fact(log(*steps)) for fact in FACTS] == [dead] * 3
 
 
-def test_a_log_that_says_nothing_is_not_wrong() -> None:
-    found = training_health(log({"entropy": 1.0}))
-    assert {found.without_gradient, found.without_spread, found.cut_off} == {Steps(0, 0)}
-    assert not found.cut_off.all_wrong
+def test_a_log_that_says_nothing_is_not_dead() -> None:
+    assert [fact(log({"entropy": 1.0})) for fact in FACTS] == [None] * 3
 
 
 @pytest.mark.parametrize(
-    ("update", "loss", "gradient"),
+    ("update", "gradient"),
     [
-        ({"loss": 0.5, "gradient_l2_norm": 2.0}, 0.5, 2.0),
-        ({"metrics": {"train/loss": 0.5, "train/grad_norm": 2.0}}, 0.5, 2.0),
-        ({"metrics": {"actor/pg_loss": 0.5, "actor/grad_norm": 2}}, 0.5, 2.0),
-        ({"loss": 0.0, "metrics": {"loss": 0.5}}, 0.0, None),
-        ({"metrics": {"loss": None, "grad_norm": True}}, None, None),
-        ({}, None, None),
+        ({"gradient_l2_norm": 2.0}, 2.0),
+        ({"metrics": {"train/grad_norm": 2.0}}, 2.0),
+        ({"metrics": {"actor/grad_norm": 2}}, 2.0),
+        ({"gradient_l2_norm": 0.0, "metrics": {"grad_norm": 0.5}}, 0.0),
+        ({"metrics": {"loss": None, "grad_norm": True}}, None),
+        ({}, None),
     ],
 )
-def test_a_figure_is_found_under_the_names_that_trainers_use(
-    update: dict[str, Any], loss: float | None, gradient: float | None
+def test_a_gradient_is_found_under_the_names_that_trainers_use(
+    update: dict[str, Any], gradient: float | None
 ) -> None:
-    assert (loss_of(update), gradient_of(update)) == (loss, gradient)
+    assert gradient_of(update) == gradient
 
 
 def test_responses_are_counted_one_by_one_where_they_are_audited() -> None:
     audits = [{"truncated": True}, {"truncated": True}]
     whole = {"step": 1, "updates": [{"response_audits": audits}]}
     half = {"step": 2, "updates": [{"response_audits": [*audits, {"truncated": False}]}]}
-    run = Run("m", 0, "", {"training": [whole, half]})
-    assert training_health(RunLog(run)).cut_off == Steps(2, 1)
+    for steps, dead in (([whole, whole], 2), ([whole, half], 0)):
+        assert steps_cut_off(RunLog(Run("m", 0, "", {"training": steps}))) == dead
 
 
 def imported(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def test_absent_answers_are_errored_where_the_user_says_so(tmp_path: Path) -> No
     ]
     plain, notes = bring(files)
     assert block(plain)["samples"] == [2, 1]
-    assert any("1 to 2 samples a task" in note and "--missing wrong" in note for note in notes)
+    assert any("1 to 2 samples per task" in note and "--missing wrong" in note for note in notes)
     filled, notes = bring(files, missing="wrong")
     assert counts(block(filled)) == ([2, 1], [2, 2], [0, 1])
     assert block(filled, "b")["task_ids"] == ["x", "y"]
@@ -248,6 +248,59 @@ def test_per_item_files_keep_the_same_rules(tmp_path: Path) -> None:
         bring(path)
 
 
+def harness_sample(doc: int, response: str) -> dict[str, Any]:
+    return {"doc_id": doc, "resps": [[response]], "filter": "none", "metrics": ["acc"], "acc": 0.0}
+
+
+def graded(doc: int, response: str, tokens: int) -> dict[str, Any]:
+    return {
+        "testCase": {"description": f"t{doc}", "vars": {"n": doc}},
+        "provider": "m",
+        "prompt": "p",
+        "success": False,
+        "failureReason": 1,
+        "testIdx": doc,
+        "response": {"output": response, "tokenUsage": {"completion": tokens}},
+    }
+
+
+@pytest.mark.parametrize("response", ["", "7"])
+@pytest.mark.parametrize("tool", ["lm-eval", "promptfoo", "inspect"])
+def test_logs_of_tools_with_empty_responses_alone_are_refused(
+    tool: str, response: str, tmp_path: Path
+) -> None:
+    if tool == "lm-eval":
+        path = lines(tmp_path, [harness_sample(n, response) for n in range(3)], "samples_b.jsonl")
+    elif tool == "promptfoo":
+        path = lines(tmp_path, [graded(n, response, 4 * len(response)) for n in range(3)])
+    else:
+        choices = [{"message": {"role": "assistant", "content": response}, "stop_reason": "stop"}]
+        samples = [
+            {"id": n, "epoch": 1, "output": {"choices": choices}, "scores": {"m": {"value": "I"}}}
+            for n in range(3)
+        ]
+        spec = {"task": "sums", "model": "m", "config": {"epochs": 1}}
+        path = tmp_path / "log.json"
+        path.write_text(json.dumps({"status": "success", "eval": spec, "samples": samples}))
+    if response:
+        assert counts(block(bring(path)[0]))[:2] == ([0] * 3, [1] * 3)
+    else:
+        with pytest.raises(ImportRefused, match="never ran: all 3 responses are empty"):
+            bring(path)
+
+
+def test_a_number_of_answers_is_kept_for_any_metric_of_a_harness(tmp_path: Path) -> None:
+    result = {
+        "results": {"a": {"bleu,none": 0.3}, "b": {"acc,none": 0.5}},
+        "versions": {"a": 1, "b": 1},
+        "n-samples": {name: {"effective": 40} for name in "ab"},
+    }
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(result), encoding="utf-8")
+    metrics = runs(bring(path)[0])[0]["method_metrics"]
+    assert metrics == {"a/bleu": 0.3, "b/acc": 0.5, "examples": 40}
+
+
 # ---- how runs ended
 
 STATES = "Name,State,algo,seed,acc,train/global_step\n"
@@ -261,7 +314,13 @@ def test_a_run_that_did_not_finish_has_no_figures(word: str, tmp_path: Path) -> 
     assert first["method_metrics"] == {"accuracy": 0.5}
     assert (second["seed"], second["status"], second["failure"]) == (2, "failed", word.lower())
     assert (second["run_id"], "method_metrics" in second) == ("x-2", False)
-    assert any("1 runs did not finish" in note or "1 run did" in note for note in notes)
+    assert any("1 run did not finish" in note for note in notes)
+
+
+def test_an_exit_code_other_than_0_is_a_failure(tmp_path: Path) -> None:
+    text = "job,exit_code,algo,seed,acc\nx-1,0,x,1,0.5\nx-2,137,x,2,0.4\n"
+    first, second = runs(bring(table(tmp_path, text))[0])
+    assert (first["method_metrics"], second["failure"]) == ({"accuracy": 0.5}, "exit code 137")
 
 
 def test_a_run_that_still_runs_is_running(tmp_path: Path) -> None:

@@ -104,8 +104,43 @@ def test_folders_without_a_seed_have_null_seeds_that_nobody_made_up(tmp_path: Pa
     made.evalplus(tmp_path)
     for number, path in enumerate(sorted(tmp_path.glob("*/seed*"))):
         path.rename(path.with_name("abcdef"[number]))
+    (question,) = brought(tmp_path).questions
+    assert "no training seed" in question
     seeds = {run["seed"] for _, run in runs_of(document_of(tmp_path, arm_from="{arm}/*"))}
     assert seeds == {None}
+
+
+def test_folders_of_digits_alone_are_offered_as_seeds_and_not_taken(tmp_path: Path) -> None:
+    made.evalplus(tmp_path)
+    for path in sorted(tmp_path.glob("*/seed*")):
+        path.rename(path.with_name(path.name.removeprefix("seed")))
+    (question,) = brought(tmp_path).questions
+    assert question.endswith("--seed-from '*/{seed}' if they say it")
+    document = document_of(tmp_path, seed_from="*/{seed}")
+    assert {run["seed"] for _, run in runs_of(document)} == set(made.SEEDS)
+    assert {run["identified_by"] for _, run in runs_of(document)} == {"user"}
+
+
+@pytest.mark.parametrize("name", ["verl", "prime_rl", "skyrl"])
+def test_the_folder_of_one_run_is_one_run(name: str, tmp_path: Path) -> None:
+    made.PER_TASK[name][0](tmp_path)
+    folder = next(p for p in sorted(tmp_path.rglob("*")) if p.is_dir() and p.name.endswith("4"))
+    found = bring_in([str(folder)], Said())
+    assert found.document is not None
+    assert len(list(runs_of(found.document))) == 1
+
+
+def test_what_was_not_chosen_by_its_score_is_said_to_be_selected_on_nothing(tmp_path: Path) -> None:
+    made.verl(tmp_path)
+    chosen = {run["evaluation"]["selected_on"] for _, run in runs_of(document_of(tmp_path))}
+    assert chosen == {"none"}
+
+
+def test_the_word_training_identifies_runs_that_names_alone_tell_apart(tmp_path: Path) -> None:
+    made.tau2(tmp_path)
+    document = document_of(tmp_path, seed_is="training")
+    assert {run["identified_by"] for _, run in runs_of(document)} == {"user"}
+    assert document["runs_are"] == {"curr": "trainings", "plain": "trainings"}
 
 
 def test_swapped_arms_swap_their_answers(tmp_path: Path) -> None:
@@ -498,7 +533,7 @@ def test_more_answers_than_were_asked_for_are_two_evaluations(tmp_path: Path) ->
     made.verifiers(tmp_path)
     path = next(tmp_path.rglob("results.jsonl"))
     path.write_text(path.read_text() + path.read_text().splitlines(keepends=True)[0])
-    with pytest.raises(ImportRefused, match="4 answers a task where the settings say 3"):
+    with pytest.raises(ImportRefused, match="4 answers per task where the settings say 3"):
         brought(tmp_path)
 
 
@@ -583,3 +618,92 @@ def test_nothing_readable_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[
     made.put(tmp_path / "notes.md", "nothing\n")
     assert main(["import", "study", str(tmp_path)]) == 2
     assert "no importer reads any file" in capsys.readouterr().err
+
+
+def test_a_file_of_one_format_needs_no_word_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made.put(tmp_path / "s.csv", "arm,train_seed,accuracy\na,1,0.5\na,2,0.25\n")
+    assert main(["import", str(tmp_path / "s.csv"), "-q"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [run["seed"] for run in document["seed_results"]] == [1, 2]
+
+
+def test_a_folder_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "no/such/folder"]) == 2
+    assert "no/such/folder: no such file or folder" in capsys.readouterr().err
+
+
+def test_all_formats_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["import", "--formats"])
+    assert stopped.value.code == 0
+    printed = capsys.readouterr().out
+    assert "lm-eval" in printed
+    assert "verl-dumps" in printed
+
+
+def _trained(folder: Path, seed: int) -> None:
+    share = len(str(folder)) * seed
+    log = [{"step": step, "loss": share / step} for step in (20, 40, 60)]
+    state = {"log_history": log, "global_step": 60, "max_steps": 60}
+    made.put_json(folder / "checkpoint-60/trainer_state.json", state)
+
+
+def test_logs_and_predictions_that_share_a_folder_are_runs_by_their_names(tmp_path: Path) -> None:
+    made.verl_console(tmp_path / "made")
+    for path in (tmp_path / "made").rglob("train.log"):
+        made.put(tmp_path / f"logs/{path.parent.name}.log", path.read_text())
+    seeds = {(arm, run["seed"]) for arm, run in runs_of(document_of(tmp_path / "logs"))}
+    assert seeds == {(arm, seed) for arm in made.ARMS for seed in made.SEEDS}
+
+
+def test_evaluations_that_lie_apart_join_the_trainings_of_their_names(tmp_path: Path) -> None:
+    right = made.right_of(1)
+    for arm, seed, drawn in made.runs(1):
+        _trained(tmp_path / f"runs/{arm}/seed{seed}", seed)
+        rows = [{"id": f"q{task}", "correct": bool(v)} for task, (v,) in enumerate(drawn)]
+        made.put_lines(tmp_path / f"evals/{arm}/seed{seed}/preds.jsonl", rows)
+    document = document_of(tmp_path)
+    assert right_of(document) == right
+    assert all(run["training"] for _, run in runs_of(document))
+
+
+def test_an_evaluation_of_a_checkpoint_is_of_the_run_that_saved_it_at_its_step(
+    tmp_path: Path,
+) -> None:
+    for arm, seed, drawn in made.runs(1):
+        name = f"ckpts/{arm}-seed{seed}"
+        _trained(tmp_path / name, seed)
+        for step, share in ((20, 0.125), (60, sum(v for (v,) in drawn) / made.TASKS)):
+            results = {
+                "config_general": {"model_name": f"{name}/checkpoint-{step}"},
+                "results": {"sums|0": {"extractive_match": share}, "all": {"extractive_match": 0}},
+            }
+            made.put_json(
+                tmp_path / f"evals/results/{name}/checkpoint-{step}/results_2026-05-02.json",
+                results,
+            )
+    right = made.right_of(1)
+    for arm, run in runs_of(document_of(tmp_path)):
+        assert run["evaluation"]["checkpoint_step"] == 60
+        assert run["method_metrics"]["accuracy"] == right[arm][run["seed"]] / made.TASKS
+
+
+def test_dated_folders_are_told_apart_by_their_settings(tmp_path: Path) -> None:
+    for number, (arm, seed, drawn) in enumerate(made.runs(4)):
+        run = tmp_path / f"outputs/2026-05-0{number + 1}/08-00-00"
+        made.put(
+            run / ".hydra/config.yaml",
+            f"data:\n  seed: {seed}\nalgorithm:\n  adv_estimator: {arm}\n",
+        )
+        made.put(run / ".hydra/overrides.yaml", f"- data.seed={seed}\n")
+        made.put_lines(run / "val/60.jsonl", made._verl_rows(drawn, 60))
+    assert right_of(document_of(tmp_path)) == made.right_of(4)
+
+
+def test_a_results_file_among_the_inputs_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    made.put_json(path, {"schema_version": 2, "method": "a", "seed_results": []})
+    with pytest.raises(ImportRefused, match="a results file already"):
+        brought(tmp_path, paths=[str(path)])

@@ -71,7 +71,7 @@ GPPO = [
     "flat on this benchmark: inconclusive, underpowered",
     "The mechanism never acted: gppo-framework clipped in 0 of the 36 response audits",
     "carry no information about its noise",
-    "| To see +0.083 | 153 seeds per arm, or 97 seeds with 80 tasks |",
+    "| To see +0.083 | 67 to 153 seeds per arm |",
     "| 42 | 0.750 | 0.750 |",
     "| 43 | 0.500 | 0.750 |",
     "| Differences by seed, Student's t (decides nothing) | [-0.275, +0.442] |",

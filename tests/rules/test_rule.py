@@ -91,10 +91,10 @@ def test_the_report_keeps_what_each_rule_said(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_only_informs_has_not_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    @rule("MADE005", "made-up", Severity.INFO, each=Run)
+    @rule("MADE005", "made-up", Severity.WARNING, each=Run)
     def told(run: Run) -> Failed:
         """It is worth knowing."""
-        return Failed(run.pointer, "known")
+        return Failed(run.pointer, "known", severity=Severity.INFO)
 
     report = reported(monkeypatch, told, {"seed": 1})
     assert (report.rule("MADE005").failed, report.count(Severity.INFO)) == (0, 1)

@@ -13,6 +13,7 @@ from audit.analysis.comparisons import Comparison
 from audit.analysis.floors import Floor
 from audit.analysis.rounds import RoundPair
 from audit.claims import BASE
+from audit.safetext import visible
 from audit.views.claim_view import ClaimView, claim_view, unclaimed_view
 from audit.views.comparison_view import ComparisonView
 
@@ -84,7 +85,7 @@ def block(view: ClaimView, width: int, study: str = "") -> list[str]:
         longest = max(len(one.slug) for one in view.weakened_by) + 2
         for one in view.weakened_by:
             lines += _labelled(f"    {one.slug}", one.text, width, longest + 4)
-    lines += _indented(_wrapped(_sentence(view.reason), width - 2))
+    lines += _indented(_wrapped(view.why, width - 2))
     for number, act in enumerate(view.next):
         lines += _labelled("" if number else "  next", act, width, _NEXT + 2)
     return lines
@@ -92,7 +93,7 @@ def block(view: ClaimView, width: int, study: str = "") -> list[str]:
 
 def _head(word: str, what: str, label: str, width: int) -> Iterator[str]:
     """Yield ``REFUSED  claim      one-seed``, the label at the right where it fits."""
-    line = f"{word}  {what}"
+    line = visible(f"{word}  {what}")
     if not label:
         yield from _hanging(line, width, len(word) + 2)
     elif len(line) + 2 + len(label) <= width:
@@ -104,16 +105,12 @@ def _head(word: str, what: str, label: str, width: int) -> Iterator[str]:
 
 def _hanging(line: str, width: int, indent: int) -> list[str]:
     return textwrap.wrap(
-        line,
+        visible(line),
         max(width, 40),
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         break_long_words=False,
     )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _beside(left: str, right: str, width: int) -> list[str]:
@@ -191,7 +188,7 @@ def _more(number: int, noun: str, plural: str = "") -> list[str]:
 
 def _wrapped(text: str, room: int) -> list[str]:
     """Wrap a text, a p-value and an interval never in their middle."""
-    tied = _TIED.sub(lambda match: match[0].replace(" ", _NO_BREAK), text)
+    tied = _TIED.sub(lambda match: match[0].replace(" ", _NO_BREAK), visible(text))
     lines = textwrap.wrap(tied, max(room, 30), break_on_hyphens=False, break_long_words=False)
     return [line.replace(_NO_BREAK, " ") for line in lines]
 

@@ -43,6 +43,7 @@ def _document(
         "rows": [_row(row) for row in rows],
         "files": files,
         "skipped": list(results.skipped),
+        "passed_over": [asdict(passed) for passed in results.passed_over],
     }
 
 

@@ -13,7 +13,7 @@ from audit.cli.formats.gate_text import (
     sibling_lines,
     waiver_lines,
 )
-from audit.cli.formats.markdown import escaped, skipped_line, within_limit
+from audit.cli.formats.markdown import escaped, skipped_lines, within_limit
 from audit.cli.layout import markdown_table
 from audit.fleet.files import FileResults
 from audit.fleet.rows import Counts, Row
@@ -41,8 +41,7 @@ def _lines(
         yield f"**{escaped(word)}** {escaped(visible(text))}"
         yield ""
     if not counts.claims and counts.studies:
-        yield f"Nothing is judged until something is claimed: {escaped(HOW_TO_CLAIM)}."
-        yield f"{escaped(NOTHING_CLAIMED)}."
+        yield f"No claim was found: {escaped(HOW_TO_CLAIM)}; {escaped(NOTHING_CLAIMED)}."
         yield ""
     if rows:
         cells = (tuple(escaped(shortened(cell, _MOST)) for cell in row_cells(row)) for row in rows)
@@ -59,8 +58,8 @@ def _lines(
     if told:
         yield from (f"- {escaped(line)}" for line in told)
         yield ""
-    if results.skipped:
-        yield skipped_line(results)
+    for line in skipped_lines(results):
+        yield line
         yield ""
     yield f"policy: {escaped(policy.source)}"
 
@@ -93,5 +92,5 @@ def reason_lines(row: Row) -> Iterator[str]:
 
 
 def _refusal(view: ClaimView) -> str:
-    parts = [f"{view.sentence}: {view.reason}", view.look, *(f"next: {act}" for act in view.next)]
+    parts = [f"{view.sentence}: {view.why}", view.look, *(f"next: {act}" for act in view.next)]
     return "; ".join(part for part in parts if part)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # More lines than this no one reads in a picture; the table holds the rest.
 MOST_DRAWN = 100
+_ROW_INCHES = 0.44  # two lines of label
 
 
 def gate_page(rows: Sequence[Row], counts: Counts, results: FileResults, policy: Policy) -> str:
@@ -42,6 +43,7 @@ def _variables(
         ("Waived", [line for file in results.files for line in waiver_lines(file)]),
         ("Not judged", [str(file.error) for file in results.files if file.error is not None]),
         ("Passed over: no schema_version", list(results.skipped)),
+        ("Passed over", [f"{passed.path}: {passed.why}" for passed in results.passed_over]),
     )
     return {
         "title": f"audit gate: {counts.text}",
@@ -74,11 +76,11 @@ def forest_svg(rows: Sequence[Row]) -> tuple[Any, int]:
     from audit.pages.figures.figure import Figure
 
     with canvas.styled():
-        figure, (axes,) = canvas.panels(0.9 + forest.ROW_INCHES * len(shown))
+        figure, (axes,) = canvas.panels(0.9 + _ROW_INCHES * len(shown))
         forest.draw_lines(axes, shown)
         axes.set_xlabel("improvement as a share of the metric's scale, right of 0 is better")
         svg = canvas.svg(figure, "gate")
-    alt = "; ".join(f"{line.label}: {line.text}" for line in shown)
+    alt = "; ".join(f"{' '.join(line.label.split())}: {line.text}" for line in shown)
     drawn = Figure("gate", "Improvements", f"Improvements with their intervals. {alt}.", svg, bytes)
     return drawn.inline, len(rows) - len(shown)
 
@@ -93,7 +95,7 @@ def _line(row: Row) -> ForestLine | None:
     found = view.improvement
     colours = {"gain": canvas.GREEN, "loss": canvas.VERMILION, "flat": canvas.FAINT}
     return ForestLine(
-        label=canvas.short(f"{row.study}: {view.typed}", 60),
+        label=f"{canvas.short(row.study, 40)}\n{canvas.short(view.typed, 44)}",
         value=found.value,
         low=found.low,
         high=found.high,

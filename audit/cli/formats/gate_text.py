@@ -17,8 +17,8 @@ from audit.safetext import inert, shortened, visible
 from audit.views.claim_view import SUPPORTED
 
 HEADING = ("result", "study", "claim", "runs")
-NOTHING_CLAIMED = 'require = ["claims"] in the policy refuses a file that claims nothing'
-HOW_TO_CLAIM = "--claim 'gain METRIC ARM over ARM', or a claims block in the file"
+NOTHING_CLAIMED = 'require = ["claims"] in the policy refuses files without a claim'
+HOW_TO_CLAIM = "add --claim 'gain METRIC ARM over ARM', or claims in the file"
 
 
 def gate_text(
@@ -53,7 +53,7 @@ def _lines(
         yield from (*problems, "")
     yield from ending(counts, policy, style.width)
     if not counts.claims and counts.studies:
-        yield f"  next   claim something: {HOW_TO_CLAIM};"
+        yield f"  next   no claim was found: {HOW_TO_CLAIM}"
         yield f"         {NOTHING_CLAIMED}"
     for file in results.files:
         yield from (visible(line) for line in (*sibling_lines(file), *waiver_lines(file)))

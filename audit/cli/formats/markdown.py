@@ -71,9 +71,9 @@ def _lines(results: FileResults) -> Iterator[str]:
             yield f"**not read**: {escaped(shortened(file.error.message, 1000))}"
         if file.report is not None:
             yield from _report(file, file.report)
-    if results.skipped:
+    for line in skipped_lines(results):
         yield ""
-        yield skipped_line(results)
+        yield line
 
 
 def _summary(results: FileResults) -> str:
@@ -108,9 +108,10 @@ def _report(file: FileResult, report: Report) -> Iterator[str]:
 def _verdicts(analysis: Analysis) -> Iterator[str]:
     from audit.cli.formats.blocks import verdict_lines
 
-    text = "\n".join(visible(line) for line in verdict_lines(analysis, 80)).strip("\n")
-    if not text:
+    lines = [shortened(line, 400) for line in verdict_lines(analysis, 80)]
+    if not lines:
         return
+    text = "\n".join(lines)
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     yield ""
     yield f"<pre>\n{shown}\n</pre>"
@@ -139,10 +140,14 @@ def _code(text: str, most: int) -> str:
     return f"<code>{escaped(shortened(text, most))}</code>"
 
 
-def skipped_line(results: FileResults) -> str:
-    """Return which files of folders were passed over, the first ones by name."""
-    names = ", ".join(_code(name, 200) for name in results.skipped[:_NAMED])
-    more = len(results.skipped) - _NAMED
-    number = counted(len(results.skipped), "JSON file")
-    beyond = f" (+{more} more)" if more > 0 else ""
-    return f"Passed over: {number} without schema&#95;version: {names}{beyond}."
+def skipped_lines(results: FileResults) -> Iterator[str]:
+    """Yield which files and folders were passed over and why, the first ones by name."""
+    groups: dict[str, list[str]] = {}
+    for name in results.skipped:
+        groups.setdefault("no schema_version", []).append(name)
+    for passed in results.passed_over:
+        groups.setdefault(passed.why, []).append(passed.path)
+    for why, names in groups.items():
+        listed = ", ".join(_code(name, 200) for name in names[:_NAMED])
+        more = f" (+{len(names) - _NAMED} more)" if len(names) > _NAMED else ""
+        yield f"Passed over: {listed}{more}: {escaped(why)}."

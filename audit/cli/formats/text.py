@@ -199,11 +199,13 @@ def _ending(results: FileResults, style: Style) -> Iterator[str]:
 
 def skipped_lines(results: FileResults, style: Style) -> Iterator[str]:
     """Yield which files of folders were passed over, and why: the first ones, or all with -v."""
-    names = results.skipped
-    if not names:
-        return
-    most = len(names) if style.verbose else SHOWN
-    more = f" (+{len(names) - most} more, -v lists them)" if len(names) > most else ""
-    listed = ", ".join(shortened(name, 200) for name in names[:most])
-    number = counted(len(names), "JSON file")
-    yield f"passed over: {number} without schema_version: {listed}{more}"
+    groups: dict[str, list[str]] = {}
+    for name in results.skipped:
+        groups.setdefault("no schema_version", []).append(name)
+    for passed in results.passed_over:
+        groups.setdefault(passed.why, []).append(passed.path)
+    for why, names in groups.items():
+        most = len(names) if style.verbose else SHOWN
+        more = f" (+{len(names) - most} more, -v lists them)" if len(names) > most else ""
+        listed = ", ".join(shortened(name, 200) for name in names[:most])
+        yield f"passed over: {listed}{more}: {visible(why)}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from audit.importers.folder.joining import Joined
-from audit.importers.path_seeds import seed_of
+from audit.importers.path_seeds import TOKENS, seed_of
 from audit.importers.readers.settings import whole_number
 
 _KEYS = frozenset(
@@ -24,12 +24,6 @@ _OTHERS = frozenset(
     ]
 )
 _SECONDARY = frozenset({"data_seed", "dataset_seed"})
-_TOKENS = (
-    re.compile(r"(?:^|(?<=[-_/=.]))(?:train(?:ing)?_?)?seed[-_=]?(\d{1,15})(?!\d)", re.I),
-    re.compile(r"(?:^|(?<=[-_/]))s(\d{1,15})(?=$|[-_/.])"),
-    re.compile(r"__(\d{1,9})__\d{9,}(?!\d)"),
-    re.compile(r"(?:^|(?<=/))seeds?/(\d{1,15})(?=$|/)", re.I),
-)
 
 
 @dataclass(slots=True)
@@ -66,7 +60,7 @@ def path_seeds(text: str) -> list[tuple[int, str]]:
     The first pattern that fits anything decides: ``seed42``, then ``s1``, then
     ``__1__1777600001``, then ``seeds/7``.
     """
-    for pattern in _TOKENS:
+    for pattern in TOKENS:
         found = []
         for match in pattern.finditer(text):
             before = re.split(r"[-_/=.]", text[: match.start()].rstrip("-_/=."))[-1].lower()

@@ -254,6 +254,8 @@ def _judge(
                     continue
                 mine = e.step == step or (e.step is None and len(having.get(id(run), ())) == 1)
                 (run.judged if mine and e.score is not None else run.between).append(e)
+                if mine and step is not None and said.step is None:
+                    e.more.setdefault("selected_on", "none")
     return questions
 
 

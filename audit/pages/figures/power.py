@@ -1,4 +1,4 @@
-"""Power against training seeds an arm, for the effect seen and for the one that matters."""
+"""Power against training seeds per arm, for the effect seen and for the one that matters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from audit import numerals
 from audit.analysis.design import POWER, Design
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
+from audit.pages.figures.power_curves import PowerCurve, draw_curves
 
 if TYPE_CHECKING:
     from audit.analysis import Comparison
@@ -29,24 +30,18 @@ def draw(variables: Variables) -> Drawing | str:
     lines = _lines(comparison, design)
     seeds = _seeds_shown(lines)
     figure, (axes,) = canvas.panels(3.3)
-    for label, values, colour, dash in lines:
-        axes.plot(seeds, values[: len(seeds)], color=colour, linestyle=dash, label=label)
-    axes.axhline(POWER, color=canvas.INK, linewidth=0.8, linestyle=":")
-    axes.annotate("80%", (seeds[-1], POWER), xytext=(2, 3), textcoords="offset points", fontsize=8)
     here = min(design.seeds)
-    axes.axvline(here, color=canvas.FAINT, linewidth=1)
-    axes.annotate(
-        f"this study: {here}", (here, 1.0), xytext=(4, 4), textcoords="offset points", fontsize=8
-    )
+    curves = [
+        PowerCurve(label, values[: len(seeds)], colour, dash)
+        for label, values, colour, dash in lines
+    ]
+    draw_curves(axes, seeds, curves, here, f"this study: {here}")
     axes.set_xscale("log")
     ticks = [s for s in (2, 3, 5, 10, 20, 50, 100, 200) if s <= seeds[-1]]
     axes.set_xticks(ticks, [str(s) for s in ticks], minor=False)
     axes.set_xticks([], minor=True)
-    axes.set_ylim(0, 1.06)
-    axes.grid(axis="y")
     tasks = f", {design.tasks} tasks" if design.tasks_known else ""
-    axes.set_xlabel(f"training seeds an arm{tasks}")
-    axes.set_ylabel("power")
+    axes.set_xlabel(f"training seeds per arm{tasks}")
     axes.figure.legend(loc="outside lower center", ncols=2)
     return Drawing(figure, _words(lines, design, here))
 
@@ -108,4 +103,4 @@ def _words(lines: list[Line], design: Design, here: int) -> str:
         then = f"80% from {reached} seeds" if reached else f"below 80% up to {_SEEDS[-1]} seeds"
         parts.append(f"{label}: {now}{then}")
     tasks = f" with {design.tasks} tasks" if design.tasks_known else ""
-    return f"Power by training seeds an arm{tasks}. " + ". ".join(parts) + "."
+    return f"Power by training seeds per arm{tasks}. " + ". ".join(parts) + "."
