@@ -449,7 +449,7 @@ TRICKS = (
         nothing=_RECORD,
     ),
     Trick(
-        "control in fractions, treatment in percent, task by task",
+        "control in fractions, treatment in percent, per task",
         partial(_scores, per_task=True, divide=100),
         refused=True,
     ),
