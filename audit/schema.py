@@ -450,9 +450,9 @@ def _in_words(keyword: str, wanted: Any, fragment: dict[str, Any], value: Any) -
             return f"text like {example}", f"{shown} does not have the form of {example}"
         case "anyOf":
             choices = _one_of([choice["title"] for choice in wanted])
-            return choices, f"expected one of these: {choices}"
+            return choices, f"expected {choices}"
         case "uniqueItems":
-            return "no entry twice", f"{shown} with an entry twice"
+            return "distinct entries", f"expected distinct entries, got {shown}"
         case "minItems" | "maxItems":
             expected = f"{_BOUNDS[keyword]} {wanted} {'entry' if wanted == 1 else 'entries'}"
             return expected, f"expected {expected}, got {shown}"
@@ -475,7 +475,7 @@ _BOUNDS = {
 _TYPES = {
     "string": "a string",
     "number": "a number",
-    "integer": "an integer",
+    "integer": "a whole number",
     "boolean": "true or false",
     "null": "null",
     "array": "a list",

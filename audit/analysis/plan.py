@@ -58,7 +58,7 @@ class Plan:
         )
 
     def seeds_for(self, tasks: int) -> int | None:
-        """Return the seeds an arm that see the effect; None above 1,000."""
+        """Return the seeds per arm that see the effect; None above 1,000."""
         from audit.stats import seeds_needed
 
         return seeds_needed(

@@ -103,11 +103,14 @@ def applies(options: argparse.Namespace) -> bool:
     if any(os.path.isdir(path) for path in paths):  # noqa: PTH112 - takes any name
         return True
     files = [path for path in paths if path != "-" and os.path.lexists(path)]
+    if word in of_files or not files:
+        return False
     try:
-        claimed = claim(walk(files)) if files else None
+        claimed = claim(walk(files))
     except AuditError:
         return False
-    return claimed is not None and any(not claimed.readers[name].general for name in claimed.files)
+    folders = {name for name in claimed.files if not claimed.readers[name].general}
+    return bool(folders - of_files)  # a single log of an evaluation has an importer of its own
 
 
 def is_path(word: str) -> bool:

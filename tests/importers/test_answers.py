@@ -82,7 +82,7 @@ def test_absent_answers_are_errored_where_the_user_says_so(tmp_path: Path) -> No
     ]
     plain, notes = bring(files)
     assert block(plain)["samples"] == [2, 1]
-    assert any("1 to 2 samples a task" in note and "--missing wrong" in note for note in notes)
+    assert any("1 to 2 samples per task" in note and "--missing wrong" in note for note in notes)
     filled, notes = bring(files, missing="wrong")
     assert counts(block(filled)) == ([2, 1], [2, 2], [0, 1])
     assert block(filled, "b")["task_ids"] == ["x", "y"]

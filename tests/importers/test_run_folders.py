@@ -533,7 +533,7 @@ def test_more_answers_than_were_asked_for_are_two_evaluations(tmp_path: Path) ->
     made.verifiers(tmp_path)
     path = next(tmp_path.rglob("results.jsonl"))
     path.write_text(path.read_text() + path.read_text().splitlines(keepends=True)[0])
-    with pytest.raises(ImportRefused, match="4 answers a task where the settings say 3"):
+    with pytest.raises(ImportRefused, match="4 answers per task where the settings say 3"):
         brought(tmp_path)
 
 

@@ -310,7 +310,7 @@ def _check_answers(runs: Sequence[Settled], said: Said, notes: dict[str, None]) 
             where = e.source.name if e.source else run.run.label
             if most > asked and not (e.by_content and most % asked == 0):
                 raise ImportRefused(
-                    f"{most} answers a task where the settings say {asked}: two evaluations in "
+                    f"{most} answers per task where the settings say {asked}: two evaluations in "
                     "one file",
                     path=where,
                 )
@@ -320,7 +320,7 @@ def _check_answers(runs: Sequence[Settled], said: Said, notes: dict[str, None]) 
                     f"with up to {most} answers"
                 )
             if fewest < asked:
-                short = f"{where}: {fewest} to {most} answers a task where {asked} are due"
+                short = f"{where}: {fewest} to {most} answers per task where {asked} expected"
                 if said.missing == "wrong":
                     filled = e.tally.fill(asked)
                     notes.setdefault(f"{short}; {filled} are missing and count as wrong")
