@@ -54,7 +54,7 @@ class Policy:
     Attributes
     ----------
     min_seeds : int
-        Training runs an arm needs before a claim may stand.
+        Fewest training runs per arm for a claim to be supported.
     level : float
         Confidence level of the intervals that decide, in (0, 1).
     margin : float

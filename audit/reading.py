@@ -41,8 +41,8 @@ _NOT_JSON = (
     (b"\x89HDF", "an HDF5 file, not JSON"),
     (b"\x80\x04\x95", "a Python pickle, not JSON"),
     (b"%PDF", "a PDF, not JSON"),
-    (b"\xff\xfe", "text in UTF-16, where UTF-8 is due"),
-    (b"\xfe\xff", "text in UTF-16, where UTF-8 is due"),
+    (b"\xff\xfe", "text in UTF-16, expected UTF-8"),
+    (b"\xfe\xff", "text in UTF-16, expected UTF-8"),
 )
 
 
@@ -69,7 +69,7 @@ class Source:
 
     @property
     def text(self) -> str:
-        """The decoded text without a byte-order mark; decoded anew at each call to save memory."""
+        """The decoded text without a byte-order mark; decoded again at each call to save memory."""
         return self.data.decode("utf-8-sig")
 
 
@@ -221,7 +221,7 @@ class _Scanner:
     """The decoder's hooks.
 
     ``dirty`` tells whether any of them took something out or marked it; ``members`` counts what
-    the objects hold, one a key: fewer than the text has colons where a key stands twice.
+    the objects hold, one per key: fewer than the text has colons where a key is repeated.
     """
 
     def __init__(self) -> None:

@@ -439,28 +439,28 @@ def _in_words(keyword: str, wanted: Any, fragment: dict[str, Any], value: Any) -
     match keyword:
         case "type":
             expected = _one_of([_TYPES[name] for name in _listed(wanted)])
-            return expected, f"{_kind(value)} where {expected} is due"
+            return expected, f"expected {expected}, got {_kind(value)}"
         case "const":
-            return _shown(wanted), f"{shown} where {_shown(wanted)} is due"
+            return _shown(wanted), f"expected {_shown(wanted)}, got {shown}"
         case "enum":
             expected = _one_of([_shown(choice) for choice in wanted])
-            return expected, f"{shown} where {expected} is due"
+            return expected, f"expected {expected}, got {shown}"
         case "pattern":
             example = _shown(fragment["examples"][0])
             return f"text like {example}", f"{shown} does not have the form of {example}"
         case "anyOf":
             choices = _one_of([choice["title"] for choice in wanted])
-            return choices, f"one of these is due: {choices}"
+            return choices, f"expected {choices}"
         case "uniqueItems":
-            return "no entry twice", f"{shown} with an entry twice"
+            return "distinct entries", f"expected distinct entries, got {shown}"
         case "minItems" | "maxItems":
             expected = f"{_BOUNDS[keyword]} {wanted} {'entry' if wanted == 1 else 'entries'}"
-            return expected, f"{shown} where {expected} {'is' if wanted == 1 else 'are'} due"
+            return expected, f"expected {expected}, got {shown}"
         case "minLength":
             expected = f"{_BOUNDS[keyword]} {_counted(wanted, 'character')}"
-            return expected, f"{shown} where {expected} is due"
+            return expected, f"expected {expected}, got {shown}"
     bound = f"{_BOUNDS[keyword]} {wanted}"
-    return bound, f"{shown} where a number {bound} is due"
+    return bound, f"expected a number {bound}, got {shown}"
 
 
 _BOUNDS = {

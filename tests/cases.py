@@ -25,7 +25,7 @@ def full() -> dict[str, Any]:
 
 
 def gppo() -> dict[str, Any]:
-    """Return the real three-seed study, which has one score a run and full telemetry."""
+    """Return the real three-seed study, which has one score per run and full telemetry."""
     text = resource("reports/gppo-framework/results.json").read_text(encoding="utf-8")
     document: dict[str, Any] = json.loads(text)
     return document

@@ -47,7 +47,7 @@ def arm_rates(study: Study, name: str, measure: Measure) -> ArmRates:
     side = study.side(name, measure)
     drawn = [k for _, _, found in side.entries() for k in found.samples if k]
     attempts = min(drawn, default=0)
-    at_k: Rate | NotMeasured = NotMeasured("needs two answers a task or more")
+    at_k: Rate | NotMeasured = NotMeasured("needs two answers per task or more")
     if attempts > 1 and all(found.independent is None for _, _, found in side.entries()):
         wider = pass_at(measure, attempts)
         at_k = _rate(study.side(name, wider), wider, study.policy.level)

@@ -1,4 +1,4 @@
-"""The test of two sides of which one score a run is known."""
+"""The test of two sides of which one score per run is known."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Design:
     tasks, samples : int
     level : float
     tasks_known : bool
-        False where one score a run is all that is known, and not how many answers are behind it:
+        False where one score per run is all that is known, and not how many answers are behind it:
         ``tasks`` then stands for nothing.
     """
 
@@ -142,7 +142,7 @@ def design_of_scores(
     result: ScoreDelta,
     level: float,
 ) -> Design:
-    """Return the design of a comparison with one score a run, each answer counted as a task.
+    """Return the design of a comparison with one score per run, each answer counted as a task.
 
     The evaluation's share is p(1 - p) over the answers behind a score, which is its upper bound.
     Where their number is unknown that share stays in the spread between seeds, and the plan

@@ -140,7 +140,7 @@ def distinct_evaluations(runs: Sequence[MeasuredRun]) -> int:
     """Return the number of evaluations of one model, a copy counted once.
 
     Equal outcomes show a copy (or one sampling seed used again) where some task is answered both
-    right and wrong: then answers are drawn, and drawing anew gives others. Deterministic decoding
+    right and wrong: then answers are drawn, and drawing again gives others. Deterministic decoding
     gives the same answer to every sample of a task.
     """
     seen: list[TaskOutcomes] = []

@@ -216,7 +216,7 @@ class MeasuredRun:
 
     @property
     def answers(self) -> int | None:
-        """Number of answers behind the score: tasks times answers a task; None where unknown."""
+        """Number of answers behind the score: tasks times answers per task; None where unknown."""
         return self.examples if self.outcomes is None else sum(self.outcomes.samples)
 
     @cached_property

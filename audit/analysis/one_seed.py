@@ -93,7 +93,7 @@ def lottery(comparison: Comparison) -> Lottery | None:
     Returns
     -------
     Lottery or None
-        None against the untrained model, below three runs an arm, and without outcomes per task.
+        None against the untrained model, below three runs per arm, and without outcomes per task.
     """
     control, treatment = comparison.control, comparison.treatment
     few = min(len(control.runs), len(treatment.runs)) < FEWEST_RUNS

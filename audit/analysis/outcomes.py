@@ -196,7 +196,7 @@ def _any_of(found: TaskOutcomes, attempts: int) -> TaskOutcomes | str:
     """Turn right answers into right subsets of ``attempts`` answers (Chen et al. 2021)."""
     drawn = [k for k in found.samples if k]
     if min(drawn) < attempts:
-        return f"pass@{attempts} needs {attempts} answers a task, a task has {min(drawn)}"
+        return f"pass@{attempts} needs {attempts} answers per task, a task has {min(drawn)}"
     every = {k: comb(k, attempts) for k in set(found.samples)}
     counts = [
         every[k] - comb(k - c, attempts) if k else 0

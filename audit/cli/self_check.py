@@ -109,7 +109,7 @@ def check_cell(cell: Cell, studies: int) -> CellResult:
 
 
 def _lines(results: list[CellResult]) -> Iterator[str]:
-    yield f"{results[0].studies} simulated studies a cell, {_TASKS} tasks, 4 answers a task;"
+    yield f"{results[0].studies} simulated studies a cell, {_TASKS} tasks, 4 answers per task;"
     yield f"called a gain or a loss where there is none: at most {NOMINAL} of them, none without"
     yield "replication. Beside it a true gain, which should be seen."
     yield ""

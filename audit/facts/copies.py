@@ -345,7 +345,7 @@ def _telling(own: Mapping[Any, Evaluation]) -> bool:
 
 
 def _draws(evaluation: Evaluation) -> int:
-    """Count the answers that chance had a part in; greedy decoding repeats one answer a task."""
+    """Count the answers that chance had a part in; greedy decoding repeats one answer per task."""
     samples = evaluation.samples
     if samples is None:
         return len(evaluation.scores or [])

@@ -50,11 +50,6 @@ class AnswerCounts:
         """Whether no answer is right."""
         return self.drawn > 0 and self.right == 0
 
-    @property
-    def all_right(self) -> bool:
-        """Whether every answer is right."""
-        return self.drawn > 0 and self.right == self.drawn
-
     def _all(self, count: int | None) -> bool:
         return self.drawn > 0 and count is not None and count >= self.drawn
 

@@ -8,7 +8,7 @@ GENERATED = "generated_training_tokens_including_rejected_groups"
 
 
 def training_tokens(run: Run) -> int | None:
-    """Return the tokens a run generated in training, if recorded."""
+    """Return the tokens that a run generated in training, if recorded."""
     tokens = run.sampling.get(GENERATED)
     if tokens is None:
         tokens = (run.document.get("cost") or {}).get("generated_tokens")

@@ -136,7 +136,7 @@ def spread_note(values: Sequence[float], mean: float | None, std: float | None) 
     Parameters
     ----------
     values : sequence of float
-        One score a run.
+        One score per run.
     mean, std : float or None
         As printed; None where nothing was printed.
 

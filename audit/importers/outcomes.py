@@ -166,7 +166,7 @@ class Outcomes:
         sizes = {self._drawn[task] for task in tasks}
         if len(sizes) > 1:
             notes.say(
-                f"{self._what}: {min(sizes)} to {max(sizes)} samples a task; "
+                f"{self._what}: {min(sizes)} to {max(sizes)} samples per task; "
                 "each task counts by the mean of its own (--missing wrong if the rest failed)"
             )
 

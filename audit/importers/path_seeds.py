@@ -44,7 +44,7 @@ def seed_of(path: str, pattern: str) -> int:
     numbers = {int(digits) for digits in seeds if digits.isdecimal() and len(digits) < 16}
     if len(numbers) != 1 or len(numbers) != len(seeds):
         what = ", ".join(sorted(seeds)) if seeds else "nothing"
-        raise UsageError(f"--seed-from finds {what}, where one number is due", path=path)
+        raise UsageError(f"--seed-from finds {what}, expected one number", path=path)
     if all(_is_step(plain, start, end) for _, start, end in found):
         raise ImportRefused(
             f"--seed-from finds {next(iter(seeds))}, which is the step of a checkpoint: steps of "

@@ -134,7 +134,7 @@ class _Reader:
         self.metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
 
     def shard(self) -> DraftRun:
-        """Read one seed's record with a list of one value a task."""
+        """Read one seed's record with a list of one value per task."""
         run: dict[str, Any] = {}
         blocks = []
         for name, values in _task_lists(self.document).items():

@@ -65,7 +65,7 @@ class Answers:
         key : tuple of str
             Benchmark and metric of the row.
         row : mapping
-            A list where the outcome is due is one answer an entry.
+            A list in the place of the outcome is one answer per entry.
         sample : str or None
             The answer's number, where the table has one.
         what : str

@@ -377,7 +377,7 @@ def _said_of_evidence(arms: _Arms, options: Options) -> Iterator[str]:
         which = " and ".join(f"the {count} runs of {name}" for name, count in untold.items())
         yield f"nothing says that {which} are trainings of their own: {SETTLE}"
     if options.seed_is == "decoding":
-        yield "what has no training seed is taken as evaluations of one run an arm, as said"
+        yield "what has no training seed is taken as evaluations of one run per arm, as said"
 
 
 def _what_runs_are(arms: _Arms, options: Options) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def of_rows(rows: Mapping[int, Mapping[str, Any]], where: str, notes: Notes) -> 
 
 
 def of_columns(columns: Any, where: str, notes: Notes) -> dict[str, Any]:
-    """Return the same blocks from one list a figure, an entry a step; empty without such lists."""
+    """Return the same blocks from a list per figure, an entry per step; empty without any."""
     if not isinstance(columns, dict):
         return {}
     lists = {name: found for name, found in columns.items() if isinstance(found, list) and found}

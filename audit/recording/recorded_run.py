@@ -94,7 +94,7 @@ class RecordedRun:
         selected_on: str | None = None,
         condition: Mapping[str, Any] | None = None,
     ) -> None:
-        """Record the outcomes of one evaluation, task by task.
+        """Record the outcomes of one evaluation, per task.
 
         Parameters
         ----------

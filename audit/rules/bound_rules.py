@@ -22,7 +22,14 @@ _MEANS = ("lower_mean", "upper_mean")
 _NO_REGION = "the protocol does not fix the bounds of the ratio"
 
 
-@rule("BOUND001", "bounds-around-one", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
+@rule(
+    "BOUND001",
+    "bounds-around-one",
+    ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing="no bounds in the log",
+)
 def bounds_around_one(arm: ArmLog) -> Iterator[CheckResult]:
     """A mean lower bound lies above 1, or a mean upper bound below.
 
@@ -44,7 +51,7 @@ def bounds_around_one(arm: ArmLog) -> Iterator[CheckResult]:
             message = "the bounds do not include the ratio 1"
             yield Failed(arm.pointer(index, name), message, expected, repr(value))
         held += arm.known(name)
-    yield Passed(held) if held else Unchecked("no bounds in the log", arm.arm.pointer)
+    yield Passed(held)
 
 
 def _beyond(
@@ -63,7 +70,14 @@ def _beyond(
             yield index, value
 
 
-@rule("BOUND002", "bounds-constant", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
+@rule(
+    "BOUND002",
+    "bounds-constant",
+    ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing="no response in two updates of a step",
+)
 def bounds_constant(arm: ArmLog) -> Iterator[CheckResult]:
     """A response's mean bounds differ between the updates of one step.
 
@@ -100,9 +114,7 @@ def bounds_constant(arm: ArmLog) -> Iterator[CheckResult]:
                 held -= 1
                 message = "not the bound of the same response in the step's first update"
                 yield Failed(arm.pointer(index, name), message, repr(a), repr(b))
-    yield (
-        Passed(held) if held else Unchecked("no response in two updates of a step", arm.arm.pointer)
-    )
+    yield Passed(held)
 
 
 def _matched(
@@ -162,7 +174,14 @@ def region_named(arm: ArmLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
-@rule("BOUND004", "fixed-bounds", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
+@rule(
+    "BOUND004",
+    "fixed-bounds",
+    ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing="no audits under a fixed clip",
+)
 def fixed_bounds(arm: ArmLog) -> Iterator[CheckResult]:
     """A mean bound is not that of the fixed clip, which is the same for every token.
 
@@ -197,7 +216,7 @@ def fixed_bounds(arm: ArmLog) -> Iterator[CheckResult]:
                 expected = f"{least:.6g}" if least == most else f"{least:.6g} to {most:.6g}"
                 message = "not a bound of the fixed clip"
                 yield Failed(arm.pointer(index, name), message, expected, repr(value))
-    yield Passed(held) if held else Unchecked("no audits under a fixed clip", arm.arm.pointer)
+    yield Passed(held)
 
 
 def _regions(arm: ArmLog) -> Iterator[tuple[Region, int, int]]:
@@ -208,7 +227,7 @@ def _regions(arm: ArmLog) -> Iterator[tuple[Region, int, int]]:
             yield region, first, end
 
 
-@rule("BOUND005", "clipping-explained", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
+@rule("BOUND005", "clipping-explained", ERROR, each=ArmLog, needs=("audits",), missing=_NO_REGION)
 def clipping_explained(arm: ArmLog) -> Iterator[CheckResult]:
     """A response was clipped inside its bounds, or not clipped outside them.
 
@@ -244,7 +263,7 @@ def clipping_explained(arm: ArmLog) -> Iterator[CheckResult]:
             held -= 1
             pointer = arm.pointer(index, "clip_fraction")
             yield Failed(pointer, problem, expected, repr(fraction))
-    yield Passed(held) if held else Unchecked(_NO_REGION, arm.arm.pointer)
+    yield Passed(held)
 
 
 def _edges(region: Region) -> tuple[float, float]:
@@ -255,7 +274,14 @@ def _edges(region: Region) -> tuple[float, float]:
     return min(math.log1p(region.least_high), down) - _MEAN_NOISE, always + _MEAN_NOISE
 
 
-@rule("BOUND006", "means-feasible", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
+@rule(
+    "BOUND006",
+    "means-feasible",
+    ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing="no audits in a known atomic region",
+)
 def means_feasible(arm: ArmLog) -> Iterator[CheckResult]:
     """No mix of token probabilities gives the mean bounds of an atomic region.
 
@@ -295,4 +321,4 @@ def means_feasible(arm: ArmLog) -> Iterator[CheckResult]:
             held -= 1
             message = "no mix of tokens has this mean in a region of this radius"
             yield Failed(arm.pointer(index, name), message, expected, repr(actual))
-    yield Passed(held) if held else Unchecked("no audits in a known atomic region", arm.arm.pointer)
+    yield Passed(held)

@@ -18,7 +18,13 @@ from audit.rules.scopes import NO_AUDITS
 _TOKEN_MEAN = 32 * 2.0**-24
 
 
-@rule("LOSS001", "first-loss", ERROR, each=ArmLog)
+@rule(
+    "LOSS001",
+    "first-loss",
+    ERROR,
+    each=ArmLog,
+    missing="no first update with a loss of type grpo and advantages",
+)
 def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
     """The loss of a batch's first update is not minus the mean advantage.
 
@@ -32,14 +38,13 @@ def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
     Good
         "inner_update": 1 with "loss": 2.98e-08
     """
-    held, seen = 0, False
+    held = 0
     for update, loss in zip(arm.updates, arm.losses, strict=True):
         if update.place or loss is None or not update.log.mean_loss:
             continue
         advantages = _advantages(arm, update)
         if not advantages:
             continue
-        seen = True
         expected = -sum(advantages) / len(advantages)
         if abs(loss - expected) <= _TOKEN_MEAN * max(max(advantages), -min(advantages)):
             held += 1
@@ -47,10 +52,7 @@ def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
             shown = "0 up to float noise" if abs(expected) < _TOKEN_MEAN else f"{expected:.7g}"
             pointer = join(update.pointer, "loss")
             yield Failed(pointer, "not minus the mean advantage", shown, repr(loss))
-    if seen:
-        yield Passed(held)
-    else:
-        yield Unchecked("no first update with a loss of type grpo and advantages", arm.arm.pointer)
+    yield Passed(held)
 
 
 def _advantages(arm: ArmLog, update: LoggedUpdate) -> list[float]:

@@ -7,10 +7,9 @@ from itertools import compress
 
 from audit.facts.training_logs import ArmLog
 from audit.finding import ERROR
-from audit.rules.check import CheckResult, Failed, Passed, Unchecked
+from audit.rules.check import CheckResult, Failed, Passed
 from audit.rules.float32 import smallest_denominator, to_float32
 from audit.rules.rule import rule
-from audit.rules.scopes import NO_AUDITS
 
 # Log-probabilities of one float32 model from two kernels or batch shapes differ by some 1e-6 to
 # 1e-5; a policy that has taken a step moves its largest log ratio by far more than 1e-4.
@@ -18,7 +17,14 @@ _SAME_POLICY = 1e-4
 _FRACTIONS = ("clip_fraction", "gated_clip_fraction")
 
 
-@rule("RATIO001", "ratio-one-at-first", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
+@rule(
+    "RATIO001",
+    "ratio-one-at-first",
+    ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing="no audits of a first update",
+)
 def ratio_one_at_first(arm: ArmLog) -> Iterator[CheckResult]:
     """On the first update of a batch a ratio is not 1, or something was clipped.
 
@@ -45,11 +51,16 @@ def ratio_one_at_first(arm: ArmLog) -> Iterator[CheckResult]:
                 held -= 1
                 message = "the policy that sampled has ratio 1 and nothing to clip"
                 yield Failed(arm.pointer(index, name), message, "0", repr(value))
-    yield Passed(held) if held else Unchecked("no audits of a first update", arm.arm.pointer)
+    yield Passed(held)
 
 
 @rule(
-    "RATIO002", "clip-fraction-quotient", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS
+    "RATIO002",
+    "clip-fraction-quotient",
+    ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing="max_tokens is not recorded",
 )
 def clip_fraction_quotient(arm: ArmLog) -> Iterator[CheckResult]:
     """A clip fraction is not p / q for a whole number p of the q tokens of a response.
@@ -80,10 +91,17 @@ def clip_fraction_quotient(arm: ArmLog) -> Iterator[CheckResult]:
                 expected = f"p / q with q at most {limit}"
                 message = "no fraction of the tokens of a response"
                 yield Failed(arm.pointer(index, name), message, expected, repr(value))
-    yield Passed(held) if held else Unchecked("max_tokens is not recorded", arm.arm.pointer)
+    yield Passed(held)
 
 
-@rule("RATIO003", "clip-fraction-tokens", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
+@rule(
+    "RATIO003",
+    "clip-fraction-tokens",
+    ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing="tokens are not recorded",
+)
 def clip_fraction_tokens(arm: ArmLog) -> Iterator[CheckResult]:
     """A clip fraction is not a whole number of the response's recorded tokens.
 
@@ -108,7 +126,7 @@ def clip_fraction_tokens(arm: ArmLog) -> Iterator[CheckResult]:
                 held -= 1
                 message = f"no whole number of {pair[1]} tokens"
                 yield Failed(arm.pointer(index, name), message, actual=repr(pair[0]))
-    yield Passed(held) if held else Unchecked("tokens are not recorded", arm.arm.pointer)
+    yield Passed(held)
 
 
 def _is_share(fraction: float, tokens: int) -> bool:
@@ -118,7 +136,14 @@ def _is_share(fraction: float, tokens: int) -> bool:
     return fraction in (share, to_float32(share))
 
 
-@rule("RATIO004", "gated-share", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
+@rule(
+    "RATIO004",
+    "gated-share",
+    ERROR,
+    each=ArmLog,
+    needs=("audits",),
+    missing="no gated_clip_fraction",
+)
 def gated_share(arm: ArmLog) -> Iterator[CheckResult]:
     """More tokens were stopped by the clip than lay outside the bounds.
 
@@ -142,4 +167,4 @@ def gated_share(arm: ArmLog) -> Iterator[CheckResult]:
             pointer = arm.pointer(index, "gated_clip_fraction")
             message = "above the share outside the bounds"
             yield Failed(pointer, message, f"at most {outside!r}", repr(gated))
-    yield Passed(held) if held else Unchecked("no gated_clip_fraction", arm.arm.pointer)
+    yield Passed(held)

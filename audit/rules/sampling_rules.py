@@ -87,7 +87,13 @@ def zero_groups(log: RunLog) -> Iterator[CheckResult]:
             yield Passed()
 
 
-@rule("SAMPLE003", "zero-groups-of-step", ERROR, each=RunLog)
+@rule(
+    "SAMPLE003",
+    "zero-groups-of-step",
+    ERROR,
+    each=RunLog,
+    missing="no step counts its groups without advantage",
+)
 def zero_groups_of_step(log: RunLog) -> Iterator[CheckResult]:
     """A step's count of groups without advantage contradicts its rewards.
 
@@ -113,10 +119,7 @@ def zero_groups_of_step(log: RunLog) -> Iterator[CheckResult]:
         else:
             pointer = step_pointer(log, place, "zero_advantage_groups")
             yield Failed(pointer, "not what the rewards give", str(flat), str(recorded))
-    if held:
-        yield Passed(held)
-    else:
-        yield Unchecked("no step counts its groups without advantage", log.run.pointer)
+    yield Passed(held)
 
 
 @rule("SAMPLE004", "rejected-called-retained", WARNING, each=Case)

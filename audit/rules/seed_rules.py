@@ -35,7 +35,7 @@ def duplicate_seed(case: Case) -> Iterator[CheckResult]:
         Two runs with one seed are one run counted twice: there are fewer seeds than it seems, and
         their spread is too small.
     Fix
-        Give every run a seed of its own; leave out copies and re-evaluations.
+        Give each run its own seed; leave out copies and re-evaluations.
     Bad
         runs with seeds 0, 0, 1
     Good

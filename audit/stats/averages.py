@@ -233,7 +233,7 @@ def average_delta(
 def average_score_delta(
     benchmarks: Sequence[BenchmarkScores], *, weights: str = "macro", level: float = 0.95
 ) -> ScoreDelta:
-    """Compare two arms by the mean over benchmarks of one score a run, on these tasks alone.
+    """Compare two arms by the mean over benchmarks of one score per run, on these tasks alone.
 
     Parameters
     ----------

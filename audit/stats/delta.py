@@ -52,7 +52,7 @@ def seed_delta(
         however many samples a cell has.
     paired : bool
         Pairing of the seeds was declared: row i of both arms shares its seed. Used from three
-        seeds an arm; at two the unpaired analysis stands, and ``.paired`` is False.
+        seeds per arm; at two the unpaired analysis stands, and ``.paired`` is False.
     level : float
         Confidence level.
     floor_samples : int, optional

@@ -1,4 +1,4 @@
-"""Student's interval on paired differences, and the descriptive interval of one run an arm."""
+"""Student's interval on paired differences, and the descriptive interval of one run per arm."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def paired_t(differences: ArrayLike | Sequence[object], *, level: float = 0.95) 
 def one_seed_interval(
     control: ArrayLike, treatment: ArrayLike, *, samples: Any, level: float = 0.95
 ) -> PairedT:
-    """Return the paired task interval of one run an arm: a description, never a verdict.
+    """Return the paired task interval of one run per arm: a description, never a verdict.
 
     It knows nothing of the variance between training runs. With several rows an arm their mean
     is taken, which does not cure that.

@@ -309,7 +309,7 @@ def samples_needed(
     level: float = 0.95,
     limit: int = 4096,
 ) -> int | None:
-    """Return the fewest samples a task that see ``effect`` with that power.
+    """Return the fewest samples per task that see ``effect`` with that power.
 
     None where ``limit`` samples do not. Other parameters are those of `power`.
     """

@@ -165,7 +165,7 @@ class BaseDelta:
 
 @dataclass(frozen=True, slots=True)
 class ScoreArm:
-    """One arm of which only one score a run is known; variances in squared score units."""
+    """One arm of which only one score per run is known; variances in squared score units."""
 
     mean: float
     seeds: int
@@ -178,7 +178,7 @@ class ScoreArm:
 
 @dataclass(frozen=True, slots=True)
 class ScoreDelta:
-    """Treatment minus control from one score a run, on this benchmark; see `score_delta`.
+    """Treatment minus control from one score per run, on this benchmark; see `score_delta`.
 
     Attributes
     ----------

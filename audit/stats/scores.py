@@ -1,4 +1,4 @@
-"""Two arms of which only one score a run is known: floored Welch, on this benchmark alone."""
+"""Two arms of which only one score per run is known: floored Welch, on this benchmark alone."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def pooled_seed_spread(
     Parameters
     ----------
     arms : sequence of arrays, each of shape (seeds, tasks)
-    samples : int, or one entry an arm
+    samples : int, or one entry per arm
         Answers drawn for each cell.
     kind, level
         As for `seed_spread`.
@@ -338,7 +338,7 @@ def _noise(parts: ArmParts, kind: str) -> tuple[Fraction, int]:
     arm = parts.source
     if kind == "benchmark" and not (arm.drawn > 1).any():
         raise InsufficientData(
-            "the benchmark form needs at least 2 samples a task, got 1", reason="one-sample"
+            "the benchmark form needs at least 2 samples per task, got 1", reason="one-sample"
         )
     if kind == "benchmark":
         sampling = sampling_variance(arm)

@@ -143,12 +143,12 @@ def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
 
 
 def _budget(run: Run) -> list[Any]:
-    """Return what bounds the tokens a run may generate and train on."""
+    """Return what bounds the tokens that a run may generate and train on."""
     return [run["protocol"][name] for name in BUDGET_FIELDS]
 
 
 def _priced(run: Run, cost: Cost | None) -> Run:
-    """Return the run with its price: a price that is learned later trains nothing anew."""
+    """Return the run with its price: a price that is learned later trains nothing again."""
     if cost is None:
         return run
     usd = round(run["cost"]["minutes"] / 60 * cost.usd_per_hour, 4)

@@ -1,4 +1,4 @@
-"""Sample every holdout task several times and count what came back, task by task."""
+"""Sample every holdout task several times and count what came back, per task."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Outcome:
         """
         n = self.condition.samples
         if not 1 <= k <= n:
-            raise ValueError(f"pass@{k} needs between 1 and {n} samples a task")
+            raise ValueError(f"pass@{k} needs between 1 and {n} samples per task")
         missed = sum(math.comb(n - c, k) for c in self.correct)
         return 1 - missed / (math.comb(n, k) * len(self.correct))
 

@@ -137,7 +137,7 @@ def _smallest_effects(bench: Bench) -> Iterator[str]:
     study = bench.study
     seeds, tasks = len(study.seeds), len(bench.partition.holdout)
     if seeds < 2:
-        yield "  one seed an arm: every claim would be refused"
+        yield "  one seed per arm: every claim would be refused"
         return
     if tasks < FEWEST_TASKS:
         yield f"  fewer than {FEWEST_TASKS} holdout tasks: every claim would be refused"

@@ -18,7 +18,7 @@ _SECONDS_BETWEEN_LINES = 60.0
 
 
 def hide_loading_bars() -> None:
-    """Show no bar of transformers while a model is loaded: each run loads the base anew."""
+    """Show no bar of transformers while a model is loaded: each run loads the base again."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()

@@ -1,4 +1,4 @@
-"""One run of a study: an arm at a seed, from a fresh model to its outcomes task by task."""
+"""One run of a study: an arm at a seed, from a fresh model to its outcomes per task."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
     if training.dtype == "bfloat16" and training.device == "cpu":
         yield f"{where}.dtype", "bfloat16 needs a GPU: device = 'auto', or use 'float32'"
     if training.beta and not training.lora_rank:
-        # TRL would load the reference anew, by a name that pins neither revision nor type.
+        # TRL would load the reference again, by a name that pins neither revision nor type.
         yield (
             f"{where}.beta",
             "needs a lora_rank: with an adapter the base itself is the reference, without one no "

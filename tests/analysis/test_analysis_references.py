@@ -56,7 +56,7 @@ def test_the_gppo_study_is_flat_on_its_benchmark(gppo: Analysis) -> None:
     assert comparison.verdict.text == text
     deciding = comparison.deciding
     assert isinstance(deciding, Interval)
-    known = expected("W16 one score a run")
+    known = expected("W16 one score per run")
     for name in ("low", "high", "df", "se", "p_value"):
         assert getattr(deciding, name) == pytest.approx(known[f"fixed.{name}"], abs=1e-9)
 

@@ -84,7 +84,7 @@ def test_a_wider_level_reports_less() -> None:
             "base_evaluations": base(*CONTROL),
         },
     ],
-    ids=["two runs", "one run", "a score a run", "one task", "the untrained model"],
+    ids=["two runs", "one run", "a score per run", "one task", "the untrained model"],
 )
 def test_there_is_none_of_too_little(document: dict[str, Any]) -> None:
     assert lottery(compared(document)) is None

@@ -110,7 +110,7 @@ def test_unequal_epochs_are_averaged_aloud(tmp_path: Path) -> None:
     samples = [sample("a", 1, "C"), sample("a", 2, "I"), sample("b", 1, "C")]
     document, notes = bring(written(tmp_path, samples=samples))
     assert runs(document)[0]["evaluation"]["samples"] == [2, 1]
-    assert any("1 to 2 samples a task" in note for note in notes)
+    assert any("1 to 2 samples per task" in note for note in notes)
 
 
 def test_reduced_scores_serve_where_samples_were_not_logged(tmp_path: Path) -> None:

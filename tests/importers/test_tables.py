@@ -169,7 +169,7 @@ def test_unequal_repeats_are_averaged_aloud(tmp_path: Path) -> None:
     text = "arm,seed,task,sample,correct\na,0,t1,0,1\na,0,t1,1,0\na,0,t2,0,1\n"
     document, notes = bring(made(tmp_path, text))
     assert runs(document)[0]["evaluation"]["samples"] == [2, 1]
-    assert any("1 to 2 samples a task" in note for note in notes)
+    assert any("1 to 2 samples per task" in note for note in notes)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,11 @@ def test_the_samples_hold_losses_that_were_computed(base: Any, rule: str) -> Non
 
 
 def test_a_loss_of_another_type_is_not_held_to_the_mean_advantage() -> None:
-    runs = {f"/seed_results/{run}/telemetry": {"loss_type": "dapo"} for run in range(3)}
+    runs = {
+        f"{arm}/seed_results/{run}/telemetry": {"loss_type": "dapo"}
+        for arm in ("", "/controls/grpo-control")
+        for run in range(3)
+    }
     document = patched(gppo(), runs | {FIRST + "/loss": 0.003, LATER + "/loss": 0.0017})
     assert places(document, "LOSS001") == set()
     assert places(document, "LOSS002") == set()

@@ -82,7 +82,7 @@ def test_without_variation_or_runs_there_is_no_floor(kwargs: Any, reason: str) -
 
 def test_without_variation_the_bernoulli_bound_is_shown() -> None:
     result = noise_floor([[4, 0, 4]] * 3, samples=4, deterministic=True)
-    answers = 9  # greedy: one answer a task, whatever was written down
+    answers = 9  # greedy: one answer per task, whatever was written down
     pooled = (answers * 2 / 3 + 2) / (answers + 4)
     assert result.bernoulli_bound == pytest.approx(bernoulli_bound(pooled, tasks=3, samples=1))
     assert noise_floor([[4, 4, 4]] * 3, samples=4).bernoulli_bound != 0

@@ -1,4 +1,4 @@
-"""One score a run: exact decimals and the floor."""
+"""One score per run: exact decimals and the floor."""
 
 from __future__ import annotations
 

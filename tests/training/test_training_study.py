@@ -453,7 +453,11 @@ CLAIMED = '[[claims]]\nmetric = "accuracy"\narm = "adaptive-clip"\nagainst = "fi
     [
         ("", "", None),
         ('"accuracy"', '"pass@2"', None),
-        ('"accuracy"', '"pass@3"', r"claims\[0\]: .* pass@3 needs 3 answers a task, a task has 2"),
+        (
+            '"accuracy"',
+            '"pass@3"',
+            r"claims\[0\]: .* pass@3 needs 3 answers per task, a task has 2",
+        ),
         ("[[", '[[claims]]\ndirection = "loss"\nid = "b"\n[[', None),
         ('"accuracy"', '"acuracy"', r"claims\[0\]: no run has acuracy"),
         ("[[claims]]\n", '[[claims]]\nbenchmark = "nope"\n', r"claims\[0\]: no run has accuracy"),

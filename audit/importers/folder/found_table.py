@@ -24,7 +24,7 @@ _HEAD = (
 
 
 def rows_of(runs: Sequence[Settled]) -> list[dict[str, Any]]:
-    """Return one row a run and evaluation; a run without one has a row of its own."""
+    """Return one row per run and evaluation; a run without one has a row of its own."""
     rows: list[dict[str, Any]] = []
     for run in runs:
         first: dict[str, Any] = {

@@ -240,7 +240,7 @@ def _evaluations(
     for name, tally in tallies.items():
         low, high = tally.per_task
         if high > 1 and low == high:
-            piece.notes.append(f"{roles.pointers['task']} repeats: {high} answers a task")
+            piece.notes.append(f"{roles.pointers['task']} repeats: {high} answers per task")
         metric = reading.options.metric or (ACCURACY if tally.counted else plain_name)
         metric = ACCURACY if is_accuracy(metric) else metric
         found_evaluations.append(Evaluated(name, metric, step, tally, source=found))

@@ -41,7 +41,7 @@ class Evaluated:
     source : Found or None
         The file of the outcomes: the same bytes as two runs' evaluation are one run, copied.
     asked : int or None
-        Answers a task that the settings asked for.
+        Answers per task that the settings asked for.
     by_content : bool
         Whether tasks are told apart by their text: then two equal ones are one with twice the
         answers.
@@ -150,7 +150,7 @@ class Piece:
     extra : dict
         Further members of a run's block, such as ``telemetry`` and ``training``.
     asked : int or None
-        Answers a task that the run's evaluations draw by its settings.
+        Answers per task that the run's evaluations draw by its settings.
     condition : dict
         Decoding settings of the run's evaluations, as a results file names them.
     benchmark : str or None

@@ -1,4 +1,4 @@
-"""ms-swift's and LLaMA-Factory's logs, one line a step, with the settings beside them."""
+"""ms-swift's and LLaMA-Factory's logs, one line per step, with the settings beside them."""
 
 from __future__ import annotations
 

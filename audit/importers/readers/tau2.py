@@ -77,7 +77,7 @@ def _piece(found: Found, document: dict[str, Any], reading: Reading) -> Piece:
             f"{tally.mean:.4f} with them, {mean:.4f} of the others"
         )
     if trials and trials > 1:
-        piece.notes.append(f"{trials} trials are {trials} answers a task of one training run")
+        piece.notes.append(f"{trials} trials are {trials} answers per task of one training run")
     return piece
 
 

@@ -78,7 +78,7 @@ def _piece(found: Found, beside: Found | None, metadata: dict[str, Any], reading
     if len(tally):
         low, high = tally.per_task
         piece.notes.append(
-            f"{low if low == high else f'{low} to {high}'} answers a task, told by repeated ids"
+            f"{low if low == high else f'{low} to {high}'} answers per task, told by repeated ids"
         )
         _compare(metadata, tally, beside, piece, column)
     return piece

@@ -45,7 +45,7 @@ def draw(variables: Variables) -> Drawing | str:
         _panel(axes, title, series, found, arms)
     panels[-1].set_xlabel("step")
     _whole_steps(panels[-1], found)
-    told = "mean of the runs" if len(found) > _MOST_RUNS else "a line a run"
+    told = "mean of the runs" if len(found) > _MOST_RUNS else "one line per run"
     _legend(figure, [f"{canvas.short(arm)}, {told}" for arm in arms])
     without = f" Not logged: {', '.join(missing)}." if missing else ""
     return Drawing(figure, _words(found, arms, shown) + without)

@@ -56,7 +56,7 @@ def draw(variables: Variables) -> Drawing | str:
     axes.grid(axis="x")
     axes.set_xlabel("standard deviation that it gives the delta")
     words = "; ".join(f"{part.label} {_figures(part)}" for part in parts)
-    note = "" if comparison.kind == "per-task" else " Tasks: unknown, one score a run."
+    note = "" if comparison.kind == "per-task" else " Tasks: unknown, one score per run."
     return Drawing(figure, f"Standard deviation of the delta by source: {words}.{note}")
 
 

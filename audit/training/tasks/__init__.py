@@ -63,4 +63,4 @@ class Task(Protocol):
         """Return a tokenizer that pads on the left."""
 
     def fresh_model(self, cache: Path) -> PreTrainedModel:
-        """Load the base model anew."""
+        """Load a fresh copy of the base model."""

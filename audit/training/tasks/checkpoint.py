@@ -85,7 +85,7 @@ class Checkpoint:
         return tokens
 
     def fresh_model(self) -> PreTrainedModel:
-        """Load the model anew.
+        """Load a fresh copy of the model.
 
         Raises
         ------

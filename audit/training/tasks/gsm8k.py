@@ -118,7 +118,7 @@ class Gsm8k:
         return self._checkpoint.tokenizer()
 
     def fresh_model(self, cache: Path) -> PreTrainedModel:
-        """Load the checkpoint anew."""
+        """Load a fresh copy of the checkpoint."""
         return self._checkpoint.fresh_model()
 
     @property

@@ -139,7 +139,7 @@ class Jsonl:
         return self.checkpoint.tokenizer()
 
     def fresh_model(self, cache: Path) -> PreTrainedModel:
-        """Load the checkpoint anew."""
+        """Load a fresh copy of the checkpoint."""
         return self.checkpoint.fresh_model()
 
     def _holdout_ids(self, holdout: Rows) -> list[str]:
