@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -431,9 +432,10 @@ def _basis(plan: Plan) -> Iterator[str]:
     """Say where the variances are from, and those that matter."""
     source, span, parts = plan.source, plan.span, plan.components
     if source.what:
-        yield visible(f"variances from {source.name}: {source.what}")
+        taken = "size" if source.reason else "variances"
+        yield from _wrapped(f"{taken} from {source.name}: {source.what}")
     if source.reason:
-        yield visible(f"no training sd in it ({source.reason}), so usual variances are taken")
+        yield from _wrapped(f"no training sd in it ({source.reason}), so usual variances are taken")
     shown = [
         ("seed x task sd", parts.seed_task_sd * span),
         ("answer variance", parts.sampling_variance * span**2),
@@ -442,6 +444,10 @@ def _basis(plan: Plan) -> Iterator[str]:
     told = [f"{name} {_number(value)}" for name, value in shown if value > 0]
     if told:
         yield ", ".join(told)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(visible(text), 80, break_long_words=False, break_on_hyphens=False)
 
 
 def _row(plan: Plan, sd: SeedSd, design: PlannedDesign) -> tuple[str, str, str]:
@@ -498,7 +504,7 @@ def _usual_lines(usual: Typical) -> Iterator[str]:
         f"typical: quartiles of {usual.arms} {usual.kind} arms from {usual.sources} public "
         f"sources on {many} tasks,"
     )
-    yield f"evaluation noise included; quartiles of the sources' medians: {medians}."
+    yield f"evaluation noise included; those of the sources' medians: {medians}."
 
 
 def _checkpoint_lines(plan: Plan) -> Iterator[str]:
