@@ -32,7 +32,7 @@ class SeedSd:
 
 
 @dataclass(frozen=True)
-class Source:
+class PlanBasis:
     """What a plan is made from.
 
     Attributes
@@ -96,12 +96,12 @@ class Source:
         )
 
 
-def source_of(seed_sd: float | None = None) -> Source:
+def source_of(seed_sd: float | None = None) -> PlanBasis:
     """Return what a plan without a file is made from: usual variances."""
     from audit.stats import Components
 
     sds = () if seed_sd is None else (SeedSd(seed_sd, GIVEN),)
-    return Source(GIVEN, "", usual_components(Components), sds)
+    return PlanBasis(GIVEN, "", usual_components(Components), sds)
 
 
 def usual_components(components: type[Components]) -> Components:
@@ -109,7 +109,7 @@ def usual_components(components: type[Components]) -> Components:
     return components(0.0, 0.0, SEED_TASK_SD, ANSWER_VARIANCE, TASK_EFFECT_SD)
 
 
-def source_of_comparison(comparison: Comparison, name: str, what: str) -> Source:
+def source_of_comparison(comparison: Comparison, name: str, what: str) -> PlanBasis:
     """Return what a plan made from one comparison of a file rests on.
 
     Where the comparison has no training sd its tasks and answers are kept, and the reason is
@@ -123,7 +123,7 @@ def source_of_comparison(comparison: Comparison, name: str, what: str) -> Source
     span = measure.span or 1.0
     if isinstance(design, Design):
         spread = design.spread
-        return Source(
+        return PlanBasis(
             name,
             what,
             design.components.with_seed_sd(spread.sd),
@@ -139,7 +139,7 @@ def source_of_comparison(comparison: Comparison, name: str, what: str) -> Source
     refusal = comparison.refusal
     reason = refusal.line if refusal is not None else design.reason
     tasks, samples = _size(comparison)
-    return Source(
+    return PlanBasis(
         name,
         what,
         usual_components(Components),
@@ -171,7 +171,7 @@ class Plan:
 
     Attributes
     ----------
-    source : Source
+    source : PlanBasis
     components : Components
         Variances but those between runs.
     sds : tuple of SeedSd
@@ -195,7 +195,7 @@ class Plan:
         What is usual, where ``sds`` has rows of it.
     """
 
-    source: Source
+    source: PlanBasis
     components: Components
     sds: tuple[SeedSd, ...]
     declared: SeedSd

@@ -17,7 +17,7 @@ from audit.analysis.plan import (
     UPPER,
     Plan,
     SeedSd,
-    Source,
+    PlanBasis,
     source_of,
     source_of_comparison,
 )
@@ -165,7 +165,7 @@ def plan_of(options: argparse.Namespace) -> Plan:
     )
 
 
-def _source(options: argparse.Namespace, policy: Policy) -> Source:
+def _source(options: argparse.Namespace, policy: Policy) -> PlanBasis:
     if options.results is None:
         return source_of(options.seed_sd)
     found = _from_file(options, policy)
@@ -174,7 +174,7 @@ def _source(options: argparse.Namespace, policy: Policy) -> Source:
     return found
 
 
-def _from_file(options: argparse.Namespace, policy: Policy) -> Source:
+def _from_file(options: argparse.Namespace, policy: Policy) -> PlanBasis:
     from audit.analysis import analyse
     from audit.analysis.design import Design
     from audit.claims import BASE
@@ -203,7 +203,7 @@ def _what(metric: str, benchmark: str | None) -> str:
     return metric if benchmark is None else f"{metric} on {benchmark}"
 
 
-def _effect(options: argparse.Namespace, source: Source, policy: Policy) -> float:
+def _effect(options: argparse.Namespace, source: PlanBasis, policy: Policy) -> float:
     """Return the effect on [0, 1]."""
     span = source.span
     if options.effect is None:
@@ -247,7 +247,7 @@ def _check(options: argparse.Namespace, span: float) -> None:
             raise UsageError(f"--{shown} must lie from 0 to {limit:g}, not {value}")
 
 
-def _given(options: argparse.Namespace, source: Source) -> Components:
+def _given(options: argparse.Namespace, source: PlanBasis) -> Components:
     """Return the variances of the file, or the usual ones, with those of the options over them."""
     span = source.span
     given = {
@@ -261,7 +261,7 @@ def _given(options: argparse.Namespace, source: Source) -> Components:
 
 def _averaged(
     options: argparse.Namespace,
-    source: Source,
+    source: PlanBasis,
     effect: float,
     level: float,
     components: Components,
