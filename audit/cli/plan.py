@@ -16,8 +16,8 @@ from audit.analysis.plan import (
     TYPICAL,
     UPPER,
     Plan,
-    SeedSd,
     PlanBasis,
+    SeedSd,
     source_of,
     source_of_comparison,
 )
