@@ -26,6 +26,8 @@ _SUMMARY_METRICS = (
     "completions/clipped_ratio",
     "completions/mean_length",
     "entropy",
+    "kl",
+    "learning_rate",
     "reward",
 )
 
@@ -236,7 +238,7 @@ class Recorder:
                     "metrics": {
                         name: _short(value)
                         for name, value in _metrics(u).items()
-                        if name in _SUMMARY_METRICS
+                        if name in _SUMMARY_METRICS or _is_reward(name)
                     },
                 }
                 for inner, u in enumerate(r.updates, start=1)
@@ -261,6 +263,11 @@ def _metrics(update: Update) -> dict[str, float]:
         "audit/max_abs_log_ratio": max((a.max_abs_log_ratio for a in update.audits), default=0.0),
     }
     return dict(sorted({**update.metrics, **ours}.items()))
+
+
+def _is_reward(name: str) -> bool:
+    """Whether a metric is the mean of one reward function, of which a run may have several."""
+    return name.startswith("rewards/") and name.endswith("/mean")
 
 
 def _flat_groups(r: Round, group_size: int) -> int:

@@ -282,10 +282,10 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Close the update that TRL logs, then let TRL log it."""
         if self.model.training and "grad_norm" in logs and self._losses:
-            self._end_update(float(logs["grad_norm"]))
+            self._end_update(float(logs["grad_norm"]), logs.get("learning_rate"))
         super().log(logs, start_time)
 
-    def _end_update(self, gradient_norm: float) -> None:
+    def _end_update(self, gradient_norm: float, learning_rate: float | None) -> None:
         loss = self.accelerator.gather(torch.stack(self._losses).sum()).mean().item()
         if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
             raise Diverged(
@@ -301,6 +301,8 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
             for name, values in self._metrics["train"].items()
             if name not in _UNTIMED and values and all(map(math.isfinite, values))
         }
+        if learning_rate is not None:
+            metrics["learning_rate"] = learning_rate
         audits = tuple(a for _, a in sorted(by_sequence.items()) if a.tokens)
         self.recorder.end_update(Update(loss, gradient_norm, audits, metrics))
 
