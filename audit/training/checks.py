@@ -70,6 +70,7 @@ def check_statements(study: Study, path: str) -> None:
         "claims": [dict(claim) for claim in study.claims],
         "verified": dict(study.verified or {}),
         "limitations": list(study.limitations),
+        "plan": dict(study.plan or {}),
         "change": {"summary": study.change.summary} if study.change else {},
     }
     for key, message in faults_in_words(document, RESULTS):

@@ -55,6 +55,7 @@ def results_document(
             "mechanism": study.change.mechanism if study.change else "clip",
         },
         **({"claims": [dict(claim) for claim in study.claims]} if study.claims else {}),
+        **({"plan": dict(study.plan)} if study.plan else {}),
         "metrics": {
             "accuracy": {"scale": [0, 1], "higher_is_better": True},
             **{

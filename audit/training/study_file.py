@@ -196,6 +196,7 @@ class Study:
     claims: tuple[Mapping[str, Any], ...]
     verified: Mapping[str, Any] | None
     limitations: tuple[str, ...]
+    plan: Mapping[str, Any] | None = None
     source_sha256: str = field(default="", compare=False)
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from audit.cli.main import main
 from audit.errors import ConfigError, InputError
 from audit.schema import published_schema
 from audit.training.arms import changed_fields, protocol, task_of
@@ -207,6 +208,25 @@ def test_an_unknown_setting_of_the_task_is_named(tmp_path: Path) -> None:
     path.write_text(GOOD.replace("limit = 20", "limits = 20"))
     with pytest.raises(InputError, match=r":4: task\.limits: unknown key; did you mean 'limit'"):
         read_study(path)
+
+
+def test_a_declared_plan_is_read_and_kept_for_the_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(GOOD)
+    assert main(["plan", "--seed-sd", "0.03", "--effect", "0.05", "--declare", str(path)]) == 0
+    capsys.readouterr()
+    study = read_study(path)
+    assert study.plan is not None
+    assert study.plan["maximum"] == {"wide": 12, "plain": 12}
+    check_statements(study, str(path))
+
+
+def test_a_plan_that_breaks_the_results_contract_is_named(tmp_path: Path) -> None:
+    study = read(tmp_path, GOOD + "[plan]\nmaximum = { wide = 1 }\n")
+    with pytest.raises(InputError, match=r"study\.toml.*plan\.maximum\.wide"):
+        check_statements(study, str(tmp_path / "study.toml"))
 
 
 def test_a_date_in_toml_becomes_text_at_any_depth(tmp_path: Path) -> None:
