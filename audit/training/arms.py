@@ -69,6 +69,7 @@ def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
         "temperature": training.temperature,
         "dtype": training.dtype,
         "advantage": training.advantage,
+        "zero_groups": training.zero_groups,
         "lora_rank": training.lora_rank,
         **(_lora(training) if training.lora_rank else {}),
         **({"kl_estimator": "k3"} if training.beta else {}),

@@ -203,6 +203,9 @@ def check_machine(study: Study, world_size: int, path: str) -> None:
                 f"{responses} responses a round do not divide over {world_size} processes x "
                 f"steps_per_generation {training.steps_per_generation}",
             )
+        if training.zero_groups == "reject" and world_size > 1:
+            message = "'reject' draws further prompts in one process; train each run in one"
+            raise located(path, f"{where}.zero_groups", message)
         for name, message in trl_faults(training.trl):
             raise located(path, f"{where}.trl.{name}", message)
         if training.use_vllm:

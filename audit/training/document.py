@@ -140,14 +140,20 @@ def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
             "completed_seeds": len(finished),
             "rollout_groups_per_seed": [r["sampling"]["tasks_attempted"] for r in finished],
             "actual_gradient_steps": [r["clip_activity"]["updates"] for r in finished],
-            # Groups without variance stay in the batch, so none is rejected.
-            "rejected_zero_advantage_groups": [0 for _ in finished],
+            "rejected_zero_advantage_groups": [_rejected(r) for r in finished],
             "generated_tokens_including_rejected_groups": theirs,
             **{name: seen[source] for name, source in _SEEN.items() if source in seen},
         },
         "matched_upper_bound_budget": _budget(runs[0]) == _budget(top[0]),
         "matched_actual_compute": bool(ours and theirs) and spent_ratio(ours, theirs) == 1,
     }
+
+
+def _rejected(run: Run) -> int:
+    """Return how many groups without variance were not trained on; kept ones are in the batch."""
+    rejects = run["telemetry"]["zero_groups"] == "rejected"
+    groups: int = run["sampling"]["zero_advantage_groups"] if rejects else 0
+    return groups
 
 
 def _budget(run: Run) -> list[Any]:

@@ -309,6 +309,7 @@ class _Run:
                 telemetry.audited_groups,
             ),
             advantage="population" if self.training.advantage == "population" else "trl",
+            zero_groups=self.training.zero_groups,
             allow_unreachable_clip=self.training.allow_unreachable_clip,
             train_dataset=Dataset.from_list(rows),
             processing_class=self.source.task.tokenizer(self.bench.cache),

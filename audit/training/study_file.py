@@ -70,6 +70,7 @@ class Training:
     temperature: float = 1.0
     max_tokens: int = 4
     advantage: Literal["trl", "population", "unscaled"] = "trl"
+    zero_groups: Literal["keep", "reject"] = "keep"
     dtype: Literal["float32", "bfloat16"] = "float32"
     device: Literal["cpu", "auto"] = "cpu"
     threads: int = 1
@@ -314,6 +315,8 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
     for index, name in enumerate(names):
         if name in (*names[:index], *_NAMES_TAKEN):
             yield f"{where}.rewards[{index}].name", f"{name!r} is the name of another metric"
+    if training.zero_groups == "reject" and training.use_vllm:
+        yield f"{where}.zero_groups", "'reject' generates with transformers alone; use_vllm = false"
     for key in ("lora_alpha", "lora_dropout", "lora_targets"):
         if getattr(training, key) and not training.lora_rank:
             yield f"{where}.{key}", "means nothing without a lora_rank"

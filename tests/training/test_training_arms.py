@@ -401,3 +401,56 @@ def test_an_adapter_is_kept_and_the_optimizer_and_kl_term_are_recorded(tmp_path:
     assert "paired_accuracy_difference_vs_plain" in document["aggregate_metrics"]
     assert "error" not in findings(document).values()
     assert "START002" not in findings(document)
+
+
+# ---- groups without an advantage
+
+
+def test_rejected_groups_are_replaced_and_counted(tmp_path: Path) -> None:
+    text = ORDERED.replace("[1, 2]", "[1]").replace('level = "summary"', 'level = "full"')
+    text = text.replace(
+        'task.where = {sum = {max = 20}}\ntask.order = "sum"\n',
+        'training.zero_groups = "reject"\n',
+    )
+    document = trained(tmp_path, text)
+    assert document["change"]["fields"] == ["zero_groups"]
+    run = document["seed_results"][0]
+    assert run["telemetry"]["zero_groups"] == "rejected"
+    assert [step["zero_advantage_groups"] for step in run["training"]] == [0, 0, 0]
+    sampling = run["sampling"]
+    assert sampling["tasks_attempted"] == 3 * 4 + sampling["zero_advantage_groups"]
+    assert sampling["zero_advantage_groups"] > 0
+    groups = [step["rewards"][n : n + 8] for step in run["training"] for n in range(0, 32, 8)]
+    assert len(groups) == 12
+    assert all(len(set(group)) > 1 for group in groups)
+    # The sequences that were put together are those that were sampled: ratio 1 at the first update.
+    first = [a for step in run["training"] for a in step["updates"][0]["response_audits"]]
+    assert {audit["max_abs_log_ratio"] for audit in first} == {0.0}
+    tokens = sum(a["tokens"] for a in first)
+    assert sampling["generated_training_tokens_including_rejected_groups"] > tokens
+    kept = document["controls"]["plain"]
+    assert kept["execution_checks"]["rejected_zero_advantage_groups"] == [0]
+    assert "error" not in findings(document).values(), findings(document)
+
+
+def test_batches_of_other_lengths_are_padded_where_their_padding_lies() -> None:
+    import torch
+
+    from audit.training.trainer import _joined, _rows
+
+    def batch(prompt: list[int], answer: list[int]) -> dict[str, Any]:
+        return {
+            "prompt_ids": torch.tensor([prompt]),
+            "completion_ids": torch.tensor([answer]),
+            "completion_mask": torch.ones(1, len(answer), dtype=torch.long),
+            "advantages": torch.tensor([1.0]),
+        }
+
+    whole = _joined([batch([5, 6], [7]), batch([8], [9, 4, 3])], pad=1)
+    assert whole["prompt_ids"].tolist() == [[5, 6], [1, 8]]
+    assert whole["completion_ids"].tolist() == [[7, 1, 1], [9, 4, 3]]
+    assert whole["completion_mask"].tolist() == [[1, 0, 0], [1, 1, 1]]
+    assert whole["num_items_in_batch"] == 4
+    chosen = _rows({**whole, "one": 3}, torch.tensor([False, True]))
+    assert chosen["completion_ids"].tolist() == [[9, 4, 3]]
+    assert set(chosen) == set(whole) - {"num_items_in_batch"}

@@ -71,7 +71,7 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
     [
         ("seeds = [1, 2]", "", "seeds: missing"),
         ("seeds = [1, 2]", "seeds = []", "seeds: expected at least 1 entry"),
-        ("seeds = [1, 2]", "seeds = [1, 1]", "seeds: expected no entry twice"),
+        ("seeds = [1, 2]", "seeds = [1, 1]", "seeds: expected distinct entries"),
         ("seeds = [1, 2]", "seeds = [1, true]", "seeds[1]: expected a whole number"),
         ("seeds = [1, 2]", "seeds = [1, -2]", "seeds[1]: expected 0 or more, found -2"),
         ("seeds = [1, 2]", "seed = [1, 2]", "1: seed: unknown key; did you mean 'seeds'"),
