@@ -138,6 +138,7 @@ def verify(
     claims: Iterable[Claim] = (),
     policy: Policy | None = None,
     siblings: Iterable[float] = (),
+    looked: Iterable[int] = (),
 ) -> Report:
     """Check a results file against its contract, itself and the data at hand.
 
@@ -155,6 +156,9 @@ def verify(
         Limits and waivers; the built-in defaults when left out.
     siblings : iterable of float
         P-values, before Holm's correction, of claims that other files of the same study make.
+    looked : iterable of int
+        Runs per arm at which the claims were judged before, without a plan, beside those that the
+        file says.
 
     Raises
     ------
@@ -162,7 +166,11 @@ def verify(
         When ``data`` or ``artifacts`` cannot be read.
     """
     policy = policy or Policy()
-    case = replace(_case(results, data, artifacts, tuple(claims), policy), siblings=tuple(siblings))
+    case = replace(
+        _case(results, data, artifacts, tuple(claims), policy),
+        siblings=tuple(siblings),
+        looked=tuple(looked),
+    )
     tally = _Tally()
     # A refused claim fails whatever rules are selected; only a waiver, with a reason, lets it by.
     kept = CLAIM_RULES if case.claims or results.items("claims") else ()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 TASK_SD = 1.8
 TASK_EFFECT_SD = 0.5 / 2**0.5
 SEED_TASK_SD = 0.4
+_SPREAD = (TASK_SD**2 + TASK_EFFECT_SD**2 + SEED_TASK_SD**2) ** 0.5
 BENCHMARK = "simulated"
 
 Matrix = NDArray[np.int64]
@@ -92,7 +93,7 @@ def simulate(cell: Cell, random: np.random.Generator) -> SimulatedStudy:
     if cell.kind == "base":
         model = random.normal(0, TASK_EFFECT_SD, cell.tasks)
         model += random.normal(0, SEED_TASK_SD, cell.tasks)
-        chance = _chances(cell.rate, tasks + model)
+        chance = success_chances(cell.rate, tasks + model)
         control = random.binomial(cell.samples, chance, (cell.evaluations, cell.tasks))
         return SimulatedStudy(cell, control, _arm(cell, 1, tasks, random))
     arms = [_arm(cell, side, tasks, random) for side in (0, 1)]
@@ -106,27 +107,33 @@ def _arm(cell: Cell, side: int, tasks: NDArray[np.float64], random: np.random.Ge
     rates = cell.rate + side * cell.delta + random.normal(0, cell.seed_sd[side], seeds)
     effect = random.normal(0, TASK_EFFECT_SD, cell.tasks)
     own = random.normal(0, SEED_TASK_SD, (seeds, cell.tasks))
-    chances = np.stack(
-        [_chances(rate, tasks + effect + row) for rate, row in zip(rates, own, strict=True)]
-    )
-    return random.binomial(cell.samples, chances)
+    return random.binomial(cell.samples, success_chances(rates, tasks + effect + own))
 
 
-def _chances(rate: float, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    chances: NDArray[np.float64] = 1 / (1 + np.exp(-(_intercept(rate) + logits)))
+def success_chances(
+    rates: float | NDArray[np.float64], logits: NDArray[np.float64], spread: float | None = None
+) -> NDArray[np.float64]:
+    """Return the chance that each run answers each task right.
+
+    Parameters
+    ----------
+    rates : float or ndarray, shape (runs,)
+        Expected score of each run over the population of tasks, as a fraction.
+    logits : ndarray, shape (tasks,) or (runs, tasks)
+        Effects of tasks and runs on the logit scale, normal with mean 0.
+    spread : float, optional
+        Standard deviation of ``logits`` over the population; that of the simulated arms when
+        left out.
+    """
+    intercepts, means = _curve(_SPREAD if spread is None else spread)
+    shift = np.interp(np.clip(rates, 0.002, 0.998), means, intercepts)
+    chances: NDArray[np.float64] = 1 / (1 + np.exp(-(shift[..., None] + logits)))
     return chances
 
 
-def _intercept(rate: float) -> float:
-    """Return the logit at which the population of tasks has this mean rate."""
-    intercepts, means = _curve()
-    return float(np.interp(min(max(rate, 0.002), 0.998), means, intercepts))
-
-
-@lru_cache(maxsize=1)
-def _curve() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+@lru_cache(maxsize=16)
+def _curve(spread: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean rate over tasks as a function of the intercept, by Gauss-Hermite quadrature."""
-    spread = (TASK_SD**2 + TASK_EFFECT_SD**2 + SEED_TASK_SD**2) ** 0.5
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     intercepts = np.linspace(-16, 16, 6401)
     means = 1 / (1 + np.exp(-(intercepts[:, None] + spread * nodes))) @ weights

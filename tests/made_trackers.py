@@ -68,6 +68,17 @@ def scalar(step: int, tag: str, value: float, wall: float = 1.0) -> bytes:
 VERSION = tfrecord(b"\x09" + struct.pack("<d", 1.0) + field(3, b"brain.Event:2"))
 
 
+def text_event(tag: str, words: str) -> bytes:
+    """Write an event of TensorBoard's text plugin."""
+    tensor = field(8, varint(1 << 3) + varint(7) + field(8, words.encode()))
+    plugin = field(9, field(1, field(1, b"text")))
+    return (
+        b"\x09"
+        + struct.pack("<d", 1.0)
+        + field(5, field(1, field(1, tag.encode()) + plugin + tensor))
+    )
+
+
 def history(step: int, figures: Mapping[str, object]) -> bytes:
     items = b"".join(
         field(1, field(1, name.encode()) + field(16, json.dumps(value).encode()))

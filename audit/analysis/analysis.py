@@ -97,13 +97,13 @@ def analyse(
     claims : iterable of Claim or str
         Claims to judge beside those of the file, in one family; text as on the command line.
     looked : iterable of int
-        Runs per arm at which the claims were judged before, without a plan; what the file says
-        where left out.
+        Runs per arm at which the claims were judged before, without a plan, beside those that
+        the file says.
     siblings : iterable of float
         P-values, before Holm's correction, of the claims that other files of the same study make:
         splitting a study over files does not leave its family of claims.
     """
-    study = Study(results, policy or Policy(), tuple(looked) or looks_before(results))
+    study = Study(results, policy or Policy(), tuple(sorted({*looked, *looks_before(results)})))
     given = (parse_claim(one) if isinstance(one, str) else one for one in claims)
     made = (*claims_of(results), *given)
     judged = judge(study, (*made, *guardrail_claims(study, made)), tuple(siblings))

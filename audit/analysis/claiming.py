@@ -23,8 +23,6 @@ from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
 from audit.results import Results
 
 _SUPPORTED = "supported"
-# Two runs per arm are provisional: no policy lets a claim rest on them.
-FEWEST_FOR_A_CLAIM = 3
 
 
 @dataclass(frozen=True)
@@ -175,7 +173,7 @@ def judge(
     A claim that is refused stays in the family with p = 1. ``siblings`` are the p-values of the
     claims that other files of the study make.
     """
-    min_seeds = max(study.policy.min_seeds, FEWEST_FOR_A_CLAIM)
+    min_seeds = study.min_seeds
     drafts = [_draft(study, claim, min_seeds) for claim in claims[:MOST_CLAIMS]]
     drafts += [_Draft(claim, None, (_TOO_MANY,), 1.0) for claim in claims[MOST_CLAIMS:]]
     if not drafts:
@@ -270,7 +268,7 @@ def _draft(study: Study, claim: Claim, min_seeds: int) -> _Draft:
     early: list[Refusal] = []
     if isinstance(look, Refusal):
         early.append(look)
-        look = ClaimLook(ONE_LOOK, 1 - settings.level)
+        look = ClaimLook(ONE_LOOK, 1 - settings.level, settings.level)
     elif look.threshold is None:
         early.append(_before_first_look(look))
     comparison = compare(study, measure, arm, against, settings_at(look, settings))

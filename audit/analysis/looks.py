@@ -26,44 +26,40 @@ class ClaimLook:
     ----------
     kind : str
         ``one-look`` (no plan), ``plan``, or ``after-unplanned-look``.
-    threshold : float or None
-        The p-value must be below it; None before the first look of a plan.
+    threshold, equivalence_threshold : float or None
+        The p-value, and for equivalence both one-sided ones, must be below it; None before the
+        first look of a plan, for equivalence also where the claim's own level holds.
     seeds, first, maximum, next : int or None
         Runs per arm of this look, of the first, at most, and of the next look.
     dated : bool or None
-        Whether the plan was declared before the first evaluation; None where unknown.
+        Whether the plan was declared before the first evaluation; None where unknown, or where
+        there is none.
     total_error : float or None
         Error rate of all looks together.
-    rate : float
-        What a p-value is multiplied by to be held against the level of the claim, where no plan
-        does it.
+    level : float
+        Confidence level of the claim: one minus the error rate of all looks that were planned.
     target_effect : float or None
     """
 
     kind: str
     threshold: float | None
+    level: float
+    equivalence_threshold: float | None = None
     seeds: int | None = None
     first: int | None = None
     maximum: int | None = None
     next: int | None = None
     dated: bool | None = None
     total_error: float | None = None
-    rate: float = 1.0
     target_effect: float | None = None
     plan: SequentialPlan | None = None
     final: bool = False
 
-    @property
-    def level(self) -> float:
-        """Confidence level of the claim: one minus the error rate of all planned looks."""
-        if self.plan is not None:
-            return self.plan.level
-        return 1 - (self.threshold or 0.0) * self.rate
-
     def adjusted(self, p_value: float, *, equivalence: bool = False) -> float:
         """Return the p-value that is held against the claim's level, whatever was looked at."""
         if self.plan is None or self.seeds is None:
-            return min(p_value * self.rate, 1.0)
+            needed = self.equivalence_threshold if equivalence else self.threshold
+            return p_value if needed is None else min(p_value * (1 - self.level) / needed, 1.0)
         if equivalence:
             return self.plan.equivalence_p_plan(p_value, self.seeds, final=self.final)
         return self.plan.p_plan(p_value, self.seeds, final=self.final)
@@ -83,44 +79,77 @@ def look_at(
         Confidence level of the claim.
     """
     plan = study.plan
-    if (
-        control.name != BASE
-        and plan is not None
-        and plan.covers(claim.id)
-        and plan.dated is not False
-    ):
+    covered = plan is not None and plan.covers(claim.id)
+    if plan is not None and covered and _is_a_plan(plan, study):
+        if control.name == BASE:
+            return _against_base(study, plan, treatment, level)
         return _in_plan(study, plan, claim, control, treatment, level)
-    looked = study.looked
-    if not looked or control.name == BASE:
-        return ClaimLook(ONE_LOOK, 1 - level)
-    if len(looked) > 1:
+    late = False if plan is not None and covered else None
+    one_look = ClaimLook(ONE_LOOK, 1 - level, level, dated=late)
+    if control.name == BASE:
+        return one_look
+    seeds = max(len(control.runs), len(treatment.runs))
+    # Fewer runs than a claim may rest on show no result, so that was no look.
+    looked = [n for n in study.looked if n >= study.min_seeds]
+    if any(n > seeds for n in looked):
         return Refusal(
             "unplanned-looks",
-            f"judged before at {', '.join(map(str, looked))} runs per arm without a plan: one "
+            f"judged before at {max(looked)} runs per arm, and at most {seeds} are here",
+        )
+    before = [n for n in looked if n < seeds]
+    if not before:
+        return one_look
+    if len(before) > 1:
+        return Refusal(
+            "unplanned-looks",
+            f"judged before at {', '.join(map(str, before))} runs per arm without a plan: one "
             "later look is judged, not more",
         )
     if study.policy.unplanned_looks == "refuse":
         return Refusal(
             "unplanned-looks",
-            f"judged before at {looked[0]} runs per arm without a plan, which the policy refuses",
+            f"judged before at {before[0]} runs per arm without a plan, which the policy refuses",
         )
-    return _after(looked[0], control, treatment, level)
+    return _after(before[0], control, treatment, level, late)
 
 
-def _after(looked: int, control: Side, treatment: Side, level: float) -> ClaimLook | Refusal:
+def _is_a_plan(plan: DeclaredPlan, study: Study) -> bool:
+    """Whether a plan was there before the first result, as far as that can be checked.
+
+    One declared after the first evaluation is none; nor is one without a date that can be
+    checked where the study was judged without a plan before.
+    """
+    return plan.dated is True or (plan.dated is None and not study.looked)
+
+
+def _against_base(
+    study: Study, plan: DeclaredPlan, treatment: Side, level: float
+) -> ClaimLook | Refusal:
+    """Judge against the base once, at the end: several looks would not keep the error rate."""
+    most = plan.most(treatment.name, top=treatment.name == study.results.method)
+    if most is not None and len(treatment.runs) < most:
+        return Refusal(
+            "before-first-look",
+            f"against the base a plan is judged once, at its maximum of {most} runs",
+        )
+    return ClaimLook(ONE_LOOK, 1 - level, level)
+
+
+def _after(
+    looked: int, control: Side, treatment: Side, level: float, late: bool | None
+) -> ClaimLook:
     from audit.stats import after_look
 
-    seeds = max(len(control.runs), len(treatment.runs))
-    if not 2 <= looked < seeds:
-        return ClaimLook(ONE_LOOK, 1 - level)
     found = after_look(looked, len(control.runs), len(treatment.runs), level=level)
     return ClaimLook(
         AFTER_LOOK,
         found.threshold,
-        seeds=seeds,
+        level,
+        equivalence_threshold=found.equivalence_threshold,
+        seeds=found.seeds,
         first=looked,
+        dated=late,
         total_error=found.total_error,
-        rate=(1 - level) / found.threshold,
     )
 
 
@@ -146,7 +175,7 @@ def _in_plan(
             first=declared.first,
             looks=declared.looks,
             level=max(level, declared.level or 0.0),
-            paired=declared.paired and claim.pairing == "seeds",
+            paired=claim.pairing == "seeds",
         )
     except ValueError as error:
         return Refusal("beyond-plan", f"the plan cannot be carried out: {error}")
@@ -156,6 +185,8 @@ def _in_plan(
     look = ClaimLook(
         IN_PLAN,
         found.threshold,
+        plan.level,
+        equivalence_threshold=found.equivalence_threshold,
         seeds=found.seeds,
         first=plan.planned[0],
         maximum=plan.most,
@@ -190,7 +221,9 @@ def settings_at(look: ClaimLook, settings: Settings) -> Settings:
     """Return the terms of a comparison judged at a look: its interval is that of the threshold."""
     if look.kind == ONE_LOOK or look.threshold is None:
         return settings
-    narrow = None
-    if look.plan is not None and look.seeds is not None:
-        narrow = 1 - 2 * look.plan.equivalence_threshold(look.seeds, final=look.final)
-    return replace(settings, level=1 - look.threshold, narrow_level=narrow)
+    narrow = look.equivalence_threshold
+    return replace(
+        settings,
+        level=1 - look.threshold,
+        narrow_level=None if narrow is None else 1 - 2 * narrow,
+    )

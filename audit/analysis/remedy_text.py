@@ -21,8 +21,7 @@ from audit.reasons import find_reason
 if TYPE_CHECKING:
     from audit.stats import Needed
 
-_MOST = "more than 1000"
-_POWER = "at 80% power"
+_MOST = 1000
 
 
 def next_acts(result: RefusedClaim, settling: Settling, file: str | None = None) -> Iterator[str]:
@@ -43,11 +42,11 @@ def next_acts(result: RefusedClaim, settling: Settling, file: str | None = None)
         yield from _seeds(result, settling, file)
 
 
-def seeds_text(needed: Needed | None) -> str:
+def seeds_text(needed: Needed | None, most: int = _MOST) -> str:
     """Return the seeds per arm of an effect: ``11 to 22 seeds per arm``; empty for None.
 
-    The range is from the training sd as estimated to its upper limit. Where tasks must come first
-    they are named instead.
+    The range is from the training sd as estimated to its upper limit; ``most`` were tried. Where
+    tasks must come first they are named instead.
     """
     if needed is None:
         return ""
@@ -55,10 +54,10 @@ def seeds_text(needed: Needed | None) -> str:
         tasks = numerals.counted(needed.tasks, "task")
         return f"at least {tasks}; with fewer no number of seeds is enough"
     if needed.seeds is None:
-        return f"{_MOST} seeds per arm"
+        return f"more than {most} seeds per arm"
     if needed.seeds == needed.seeds_upper:
         return f"{needed.seeds} seeds per arm"
-    upper = _MOST if needed.seeds_upper is None else str(needed.seeds_upper)
+    upper = f"more than {most}" if needed.seeds_upper is None else str(needed.seeds_upper)
     return f"{needed.seeds} to {upper} seeds per arm"
 
 
@@ -100,11 +99,9 @@ def _seeds(result: RefusedClaim, settling: Settling, file: str) -> Iterator[str]
     if settling.judgement == PLAN:
         yield from _next_look(result, file)
     if needed is not None:
-        yield f"{_goal(result, needed, span)}: {_amount(needed)}{_how(result, settling, needed)}"
+        yield f"{_goal(result, needed, span)}: {_amount(result, settling, needed)}"
     elif seen is not None:
-        yield (
-            f"if the true difference is the one seen: {_amount(seen)}{_how(result, settling, seen)}"
-        )
+        yield f"if the true difference is the one seen: {_amount(result, settling, seen)}"
     else:
         yield "declare target_effect, the effect that matters; the one seen is within noise"
     enough = needed is None or needed.tasks is None
@@ -124,19 +121,21 @@ def _goal(result: RefusedClaim, needed: Needed, span: float) -> str:
     return f"to see {numerals.signed(needed.effect * span + beyond)}"
 
 
-def _amount(needed: Needed) -> str:
-    text = seeds_text(needed)
-    return text if needed.tasks is not None else f"{text} {_POWER}"
+def _amount(result: RefusedClaim, settling: Settling, needed: Needed) -> str:
+    """Return the seeds, and how so many are judged; the tasks where they come first."""
+    planned = result.look.maximum if settling.judgement == PLAN and result.look else None
+    text = seeds_text(needed, planned or _MOST)
+    if needed.tasks is not None:
+        return text
+    return f"{text} at 80% power{_how(result, settling, needed)}"
 
 
 def _how(result: RefusedClaim, settling: Settling, needed: Needed) -> str:
     """Say how so many seeds are judged, where they are no new study."""
-    if needed.tasks is not None:
-        return ""
     if settling.judgement == PLAN:
         look = result.look
         most = "" if look is None else f", of {look.maximum} planned"
-        return most if needed.seeds is not None else ", more than the plan has"
+        return most if needed.seeds is not None else "; the plan is too short for it"
     if settling.judgement == LATER_LOOK:
         bound = ""
         if settling.threshold is not None:

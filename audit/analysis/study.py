@@ -15,6 +15,8 @@ from audit.policy import Policy
 from audit.results import Arm, Results
 
 FEWEST_PAIRS = 3
+# Two runs per arm are provisional: no policy lets a claim rest on them.
+FEWEST_FOR_A_CLAIM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,11 @@ class Study:
             for value in values
             if isinstance(value, int | float) and not isinstance(value, bool)
         ]
+
+    @property
+    def min_seeds(self) -> int:
+        """Training runs per arm that a claim needs."""
+        return max(self.policy.min_seeds, FEWEST_FOR_A_CLAIM)
 
     @property
     def plan(self) -> DeclaredPlan | None:

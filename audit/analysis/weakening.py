@@ -68,6 +68,10 @@ def _looks(look: ClaimLook | None) -> Iterator[Weakening]:
         )
     if look.kind == IN_PLAN and look.dated is None:
         yield Weakening("plan-not-dated", "when the plan was declared cannot be checked")
+    if look.kind != IN_PLAN and look.dated is False:
+        yield Weakening(
+            "plan-not-dated", "the plan is not from before the first evaluation: it is none"
+        )
 
 
 def _runs(comparison: Comparison) -> Iterator[Weakening]:

@@ -197,7 +197,8 @@ def next_judgement(
     """
     from audit.stats import after_this_look, in_new_study, in_plan
 
-    look = result.look or ClaimLook(ONE_LOOK, 1 - comparison.settings.level)
+    own = comparison.settings.level
+    look = result.look or ClaimLook(ONE_LOOK, 1 - own, own)
     level, rivals = look.level, result.rivals
     fewest = min(comparison.trained_runs)
     fresh = in_new_study(level=level, min_seeds=result.min_seeds, claims=rivals)

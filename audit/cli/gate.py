@@ -18,6 +18,7 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
+    looked_of,
     policy_in_force,
     report_unreadable,
     style_for,
@@ -86,7 +87,9 @@ def main(options: argparse.Namespace) -> int:
     also = [_also(entry) for entry in options.also]
     policy = policy_in_force(options)
     located = any(name in _LOCATED for name in (options.format, *(name for name, _ in also)))
-    own = Judge(policy, choices_of(options), claims_of(options), located=located)
+    own = Judge(
+        policy, choices_of(options), claims_of(options), located=located, looked=looked_of(options)
+    )
     judge: Judge | BothPolicies = own
     wanted, before = _changed(options, policy)
     if before is not None:

@@ -12,6 +12,7 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
+    looked_of,
     policy_in_force,
     report_unreadable,
     report_unused_waivers,
@@ -48,6 +49,7 @@ def main(options: argparse.Namespace) -> int:
         choices_of(options),
         claims_of(options),
         whole=True,
+        looked=looked_of(options),
         data=options.data,
         artifacts=options.artifacts,
     )

@@ -18,7 +18,8 @@ class DeclaredPlan:
     Attributes
     ----------
     maximum : mapping of str to int
-        Training runs at which the study ends, by arm; ``method`` means the top arm.
+        Training runs at which the study ends, by arm; ``method`` means the top arm, ``control``
+        any other.
     first : int
         Runs per arm of the first look.
     looks : tuple of int, or None
@@ -51,9 +52,12 @@ class DeclaredPlan:
         return self.claims is None or claim in self.claims
 
     def most(self, arm: str, *, top: bool) -> int | None:
-        """Return the most runs of an arm; None where the plan does not name it."""
+        """Return the most runs of an arm; None where the plan does not name it.
+
+        ``method`` stands for the top arm, ``control`` for any other.
+        """
         named = self.maximum.get(arm)
-        return self.maximum.get("method") if named is None and top else named
+        return self.maximum.get("method" if top else "control") if named is None else named
 
 
 def declared_plan(results: Results) -> DeclaredPlan | None:

@@ -62,6 +62,8 @@ class Judge:
         Without the content: find line and column of every finding first.
     siblings : tuple of float
         P-values of the claims that other files of the same study make.
+    looked : tuple of int
+        Runs per arm at which the claims were judged before, without a plan.
     data, artifacts : str or None
         Training data and the checkpoint's folder, to hash again.
     """
@@ -72,6 +74,7 @@ class Judge:
     whole: bool = False
     located: bool = False
     siblings: tuple[float, ...] = ()
+    looked: tuple[int, ...] = ()
     data: str | None = None
     artifacts: str | None = None
 
@@ -106,6 +109,7 @@ class Judge:
             claims=self.claims,
             policy=policy,
             siblings=self.siblings,
+            looked=self.looked,
         )
 
 

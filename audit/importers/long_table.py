@@ -303,9 +303,10 @@ class _Reader:
                 ends[group.status.word] = ends.get(group.status.word, 0) + 1
         if ends:
             listed = ", ".join(f"{word}: {count}" for word, count in sorted(ends.items()))
+            count = sum(ends.values())
             self.notes.say(
-                f"{self.file.name}: {sum(ends.values())} runs did not finish ({listed}); they come "
-                "over as launched, their figures are not used"
+                f"{self.file.name}: {count} {'run' if count == 1 else 'runs'} did not finish "
+                f"({listed}): launched and recorded, but without their figures"
             )
 
     def _run(self, key: Group, group: _Run, last: int | None) -> DraftRun:

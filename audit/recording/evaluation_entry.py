@@ -81,7 +81,7 @@ def _refuse_twice(ids: list[str | int], benchmark: str) -> None:
         # 7 and "7" are one task wherever ids are compared.
         if str(task) in seen:
             raise RecordingError(
-                f"task_ids[{place}]: {task!r} is there twice in {benchmark}; several answers to "
+                f"task_ids[{place}]: duplicate task {task!r} in {benchmark}; several answers to "
                 "one task are one entry with samples"
             )
         seen.add(str(task))

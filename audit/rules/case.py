@@ -38,6 +38,8 @@ class Case:
         Folder with the checkpoint's files, when the user gave it.
     siblings : tuple of float
         P-values of the claims that other files of the same study make.
+    looked : tuple of int
+        Runs per arm at which the claims were judged before, without a plan.
     """
 
     results: Results
@@ -46,13 +48,20 @@ class Case:
     data: DataFile | None = None
     artifacts: Path | None = None
     siblings: tuple[float, ...] = ()
+    looked: tuple[int, ...] = ()
 
     @cached_property
     def analysis(self) -> Analysis:
         """The statistics of the file."""
         from audit.analysis import analyse
 
-        return analyse(self.results, policy=self.policy, claims=self.claims, siblings=self.siblings)
+        return analyse(
+            self.results,
+            policy=self.policy,
+            claims=self.claims,
+            siblings=self.siblings,
+            looked=self.looked,
+        )
 
     @property
     def claimed(self) -> bool:

@@ -641,3 +641,69 @@ def test_all_formats_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "lm-eval" in printed
     assert "verl-dumps" in printed
+
+
+def _trained(folder: Path, seed: int) -> None:
+    share = len(str(folder)) * seed
+    log = [{"step": step, "loss": share / step} for step in (20, 40, 60)]
+    state = {"log_history": log, "global_step": 60, "max_steps": 60}
+    made.put_json(folder / "checkpoint-60/trainer_state.json", state)
+
+
+def test_logs_and_predictions_that_share_a_folder_are_runs_by_their_names(tmp_path: Path) -> None:
+    made.verl_console(tmp_path / "made")
+    for path in (tmp_path / "made").rglob("train.log"):
+        made.put(tmp_path / f"logs/{path.parent.name}.log", path.read_text())
+    seeds = {(arm, run["seed"]) for arm, run in runs_of(document_of(tmp_path / "logs"))}
+    assert seeds == {(arm, seed) for arm in made.ARMS for seed in made.SEEDS}
+
+
+def test_evaluations_that_lie_apart_join_the_trainings_of_their_names(tmp_path: Path) -> None:
+    right = made.right_of(1)
+    for arm, seed, drawn in made.runs(1):
+        _trained(tmp_path / f"runs/{arm}/seed{seed}", seed)
+        rows = [{"id": f"q{task}", "correct": bool(v)} for task, (v,) in enumerate(drawn)]
+        made.put_lines(tmp_path / f"evals/{arm}/seed{seed}/preds.jsonl", rows)
+    document = document_of(tmp_path)
+    assert right_of(document) == right
+    assert all(run["training"] for _, run in runs_of(document))
+
+
+def test_an_evaluation_of_a_checkpoint_is_of_the_run_that_saved_it_at_its_step(
+    tmp_path: Path,
+) -> None:
+    for arm, seed, drawn in made.runs(1):
+        name = f"ckpts/{arm}-seed{seed}"
+        _trained(tmp_path / name, seed)
+        for step, share in ((20, 0.125), (60, sum(v for (v,) in drawn) / made.TASKS)):
+            results = {
+                "config_general": {"model_name": f"{name}/checkpoint-{step}"},
+                "results": {"sums|0": {"extractive_match": share}, "all": {"extractive_match": 0}},
+            }
+            made.put_json(
+                tmp_path / f"evals/results/{name}/checkpoint-{step}/results_2026-05-02.json",
+                results,
+            )
+    right = made.right_of(1)
+    for arm, run in runs_of(document_of(tmp_path)):
+        assert run["evaluation"]["checkpoint_step"] == 60
+        assert run["method_metrics"]["accuracy"] == right[arm][run["seed"]] / made.TASKS
+
+
+def test_dated_folders_are_told_apart_by_their_settings(tmp_path: Path) -> None:
+    for number, (arm, seed, drawn) in enumerate(made.runs(4)):
+        run = tmp_path / f"outputs/2026-05-0{number + 1}/08-00-00"
+        made.put(
+            run / ".hydra/config.yaml",
+            f"data:\n  seed: {seed}\nalgorithm:\n  adv_estimator: {arm}\n",
+        )
+        made.put(run / ".hydra/overrides.yaml", f"- data.seed={seed}\n")
+        made.put_lines(run / "val/60.jsonl", made._verl_rows(drawn, 60))
+    assert right_of(document_of(tmp_path)) == made.right_of(4)
+
+
+def test_a_results_file_among_the_inputs_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    made.put_json(path, {"schema_version": 2, "method": "a", "seed_results": []})
+    with pytest.raises(ImportRefused, match="a results file already"):
+        brought(tmp_path, paths=[str(path)])

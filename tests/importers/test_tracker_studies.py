@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_trackers import VERSION, damaged, scalar, tfrecord, wandb_log
+from made_trackers import VERSION, damaged, scalar, text_event, tfrecord, wandb_log
 
 from audit.errors import AuditError, ImportRefused, InputError
 from audit.importers.folder.bringing_in import Brought, bring_in
@@ -700,6 +700,45 @@ def test_a_curve_of_add_scalars_belongs_to_the_run_around_it(place: str, tmp_pat
         events(folder / place, [(20, "eval/sums", value)], number + 5)
     found = values(study(tmp_path))
     assert found == pytest.approx({(arm, seed): value for arm, seed, value in FOUR})
+
+
+def trainer_folder(
+    folder: Path, number: int, arguments: Mapping[str, object], value: float
+) -> None:
+    """Write what a Hugging Face trainer leaves below its output folder."""
+    rows = [(10, "train/loss", 0.1 + number / 100), (20, "eval/accuracy", value)]
+    path = events(folder / "runs" / f"Nov30_08-00-0{number}_node", rows, number)
+    text = text_event("args/text_summary", json.dumps(arguments))
+    path.write_bytes(path.read_bytes() + tfrecord(text))
+
+
+def test_the_arguments_of_a_trainer_say_seed_and_settings(tmp_path: Path) -> None:
+    for number, (arm, seed, value) in enumerate(FOUR):
+        rate = 1e-6 if arm == "plain" else 2e-6
+        arguments = {"seed": seed, "data_seed": None, "learning_rate": rate}
+        trainer_folder(tmp_path / f"out{number}", number, arguments, value)
+    found = values(study(tmp_path, control=("learning_rate=1e-06",)))
+    expected = {"plain": "learning_rate=1e-06", "clip": "learning_rate=2e-06"}
+    assert found == pytest.approx({(expected[arm], seed): value for arm, seed, value in FOUR})
+
+
+def test_a_default_seed_in_every_run_is_asked_about_where_the_folders_say_others(
+    tmp_path: Path,
+) -> None:
+    for number, (arm, seed, value) in enumerate(FOUR):
+        trainer_folder(tmp_path / f"{arm}_seed{seed}", number, {"seed": 42}, value)
+    brought = study(tmp_path)
+    assert brought.document is None
+    assert "the names say seeds 1, 2; args.seed is 42" in brought.questions[0]
+    assert set(values(study(tmp_path, seed_from="path"))) == {(arm, seed) for arm, seed, _ in FOUR}
+
+
+def test_the_settings_that_lightning_writes_beside_its_events_are_read(tmp_path: Path) -> None:
+    for number, (arm, seed, value) in enumerate(FOUR):
+        folder = tmp_path / "lightning_logs" / f"version_{number}"
+        events(folder, [(10, "train_loss", number / 9), (20, "test_acc", value)], number)
+        (folder / "hparams.yaml").write_text(f"seed: {seed}\nalgo: {arm}\n")
+    assert values(study(tmp_path)) == {(arm, seed): value for arm, seed, value in FOUR}
 
 
 def test_a_torn_event_file_is_read_as_far_as_it_goes_and_that_is_said(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
         When the user names an arm that is not there.
     """
     walked = walk(paths, said.exclude)
+    _refuse_results_files(walked, paths)
     claimed = claim(walked, said.readers)
     notes: dict[str, None] = {}
     pieces = _pieces(walked, claimed, said)
@@ -147,6 +148,17 @@ def _below(sentence: str, paths: Sequence[str]) -> str:
         if folder:
             sentence = sentence.replace(f"{folder.rstrip('/')}/", "")
     return sentence
+
+
+def _refuse_results_files(walked: Walked, paths: Sequence[str]) -> None:
+    """Refuse a results file among the inputs: two studies are never merged in silence."""
+    for found in walked.files:
+        named = found.name in paths and found.base.endswith(".json")
+        if named and found.mentions("schema_version", "seed_results"):
+            raise ImportRefused(
+                "a results file already: audit verify and audit gate read it as it is",
+                path=found.name,
+            )
 
 
 def _ask_for_seeds(runs: Sequence[Settled]) -> str | None:
@@ -379,7 +391,11 @@ def _study(
     grouped: dict[str, list[Settled]] = {}
     for run in trained:
         grouped.setdefault(run.arm, []).append(run)
-    known = {**{v: k for k, v in long.items()}, **{name: name for name in grouped}, **renamed}
+    ends = Counter(text.rpartition("/")[2] for text in long.values())
+    known = {text.rpartition("/")[2]: name for name, text in long.items()}
+    known = {end: name for end, name in known.items() if ends[end] == 1}
+    known |= {text: name for name, text in long.items()}
+    known |= {name: name for name in grouped} | renamed
     roles = declared_roles([run.run for run in trained], list(grouped), said)
     controls, method, question = (*roles, None) if roles else _roles(list(grouped), known, said)
     if question:
@@ -493,9 +509,8 @@ def _lines(
         lines.append(f"arms: {arms.said}")
     base = [] if study is None else [e.score for _, e in study.base if e.score is not None]
     if base:
-        lines.append(
-            f"untrained model: {len(base)} evaluations, {min(base):.3f} to {max(base):.3f}"
-        )
+        count = "1 evaluation" if len(base) == 1 else f"{len(base)} evaluations"
+        lines.append(f"untrained model: {count}, {min(base):.3f} to {max(base):.3f}")
     unread = _not_read(walked, claimed)
     if unread:
         lines.append(f"not read: {unread}")

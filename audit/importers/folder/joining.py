@@ -96,7 +96,10 @@ def _by_place(pieces: Sequence[Piece]) -> list[Joined]:
         elif piece.run_id is not None:
             places["id", f"{piece.reader} {piece.run_id}"].append(piece)
         elif piece.name is not None:
-            places["name", of_model(piece.name)[0]].append(piece)
+            name, step = of_model(piece.name)
+            for evaluation in piece.evaluations:
+                evaluation.step = step if evaluation.step is None else evaluation.step
+            places["name", name].append(piece)
         else:
             places["none", str(number)].append(piece)
     runs: list[Joined] = []
@@ -212,11 +215,8 @@ def _linked(runs: list[Joined]) -> None:
     for run in list(runs):  # an evaluation of a model that a run saved
         if run not in runs or run.trained or run.root is not None or not run.name:
             continue
-        path, step = of_model(run.name)
-        target = _named_by(path, run, runs)
+        target = _named_by(run.name, run, runs)
         if target is not None and not _both_judged(target, run):
-            for evaluation, _ in run.evaluations:
-                evaluation.step = step if evaluation.step is None else evaluation.step
             _merge(runs, target, run)
 
 

@@ -66,9 +66,9 @@ def _read_swebench(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         tally = Tally(["errored", "unparsed"])
         for task in submitted:
             tally.answer(task, task in resolved, errored=task in failed, unparsed=task in empty)
-        model, _, rest = found.stem.partition(".")
+        model, _, rest = found.stem.rpartition(".")
         named = next((word for word in _DATASETS if word in rest.lower()), None)
-        piece = Piece("swebench", (found,), name=model)
+        piece = Piece("swebench", (found,), name=model or rest)
         piece.evaluations = [
             Evaluated(f"swebench-{named}" if named else "swebench", tally=tally, source=found)
         ]

@@ -62,7 +62,7 @@ def crc32c(
         alone = _register(content, begins, begins + _CHUNK, np.zeros(chunks, dtype=np.uint32))
         register = int(state[number])
         for added in alone.tolist():
-            register = _after_a_chunk_of_noughts(register) ^ added
+            register = _after_zeros(register) ^ added
         state[number] = register
         starts[number] += _CHUNK * chunks
     return ~_register(content, starts, ends, state)
@@ -104,7 +104,7 @@ def _chunk_tables() -> list[list[int]]:
     return tables
 
 
-def _after_a_chunk_of_noughts(register: int) -> int:
+def _after_zeros(register: int) -> int:
     first, second, third, fourth = _chunk_tables()
     return (
         first[register & 0xFF]

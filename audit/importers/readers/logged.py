@@ -7,6 +7,7 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from audit.importers.metric_names import ACCURACY, is_accuracy, plain
@@ -34,6 +35,7 @@ class Measured:
     fits_count: bool = False
 
 
+@lru_cache(maxsize=4096)  # a log has few names and many rows
 def measured(name: str) -> Measured | None:
     """Return what a logged figure measures, or None where it is no evaluation.
 

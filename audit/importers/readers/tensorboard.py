@@ -9,22 +9,30 @@ from typing import Any
 
 from audit.importers.readers.event_file import EventFile, is_event_file, read_event_file
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Piece
+from audit.importers.readers.piece import Piece, SeedSaid
 from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.settings import flat
+from audit.importers.readers.settings import flat, whole_number, yaml_of
 from audit.importers.readers.tracked import model_of, planned_steps, tracked_evaluations
 
 # The arguments of a Hugging Face trainer, which its callback writes as text.
 _ARGUMENTS = ("args/text_summary", "args")
+# Lightning writes the settings beside its event files.
+_HPARAMS = "hparams.yaml"
+_NEMO_SEEDS = ("grpo.seed", "sft.seed", "dpo.seed")
+_OF_TRAINER = re.compile(r"^(?P<run>.+)/runs/[A-Z][a-z]{2}\d{2}_\d{2}-\d{2}-\d{2}_[^/]+$")
 
 
 def _claims(found: Found) -> Certainty:
+    if found.base == _HPARAMS:
+        return Certainty.LIKELY
     return Certainty.SURE if is_event_file(found.head) else Certainty.NO
 
 
 def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
     folders: dict[str, list[tuple[Found, EventFile]]] = {}
     for found in files:
+        if found.base == _HPARAMS:
+            continue  # read beside the event files of its folder
         events = read_event_file(found.source().data, found.name)
         if events.broken_at is not None:
             found.notes.append(
@@ -36,6 +44,12 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         _join_curve(folder, folders)
     for folder in sorted(folders):
         yield _piece(folder, folders[folder], reading)
+
+
+def _root(folder: str) -> str:
+    """Return the folder of the run: Hugging Face puts ``runs/DATE_HOST`` into it."""
+    match = _OF_TRAINER.match(folder)
+    return match["run"] if match else folder
 
 
 def _join_curve(folder: str, folders: dict[str, list[tuple[Found, EventFile]]]) -> None:
@@ -68,9 +82,10 @@ def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Readi
     notes: list[str] = []
     rows: dict[int, dict[str, tuple[float, float]]] = {}
     config: dict[str, Any] = {}
+    seeds: list[SeedSaid] = []
     status: str | None = None
     ordered = sorted(parts, key=lambda part: _began(part[1]))
-    for _, events in ordered:
+    for found, events in ordered:
         for step, row in events.scalars.items():
             kept = rows.setdefault(step, {})
             for tag, (wall, value) in row.items():
@@ -78,6 +93,10 @@ def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Readi
                 if tag not in kept or kept[tag][0] <= wall:
                     kept[tag] = (wall, value)
         config |= _settings(events)
+        seeds += _own_seed(events, found)
+        beside = reading.beside(found, _HPARAMS)
+        settings = yaml_of(beside) if beside is not None else None
+        config |= flat(settings, folder) if isinstance(settings, dict) else {}
         status = events.status or status
     log = {step: {tag: value for tag, (_, value) in rows[step].items()} for step in sorted(rows)}
     where = folder or parts[0][0].name
@@ -85,8 +104,9 @@ def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Readi
     return Piece(
         "tensorboard",
         tuple(found for found, _ in parts),
-        root=folder,
+        root=_root(folder),
         config=config,
+        seeds=seeds,
         status=status,
         trained=any(step > 0 for step in log),
         last_step=max(log, default=None),
@@ -102,24 +122,37 @@ def _began(events: EventFile) -> float:
     return min((wall for row in events.scalars.values() for wall, _ in row.values()), default=0.0)
 
 
+def _own_seed(events: EventFile, found: Found) -> list[SeedSaid]:
+    """Return the trainer's own seed: of Hugging Face's arguments, or of NeMo-RL's settings."""
+    for tag in _ARGUMENTS:
+        arguments = _object(events.texts.get(tag))
+        seed = whole_number(arguments.get("seed"))
+        if seed is not None:
+            return [SeedSaid(seed, "args.seed", found.relative)]
+    seeds = ((key, whole_number(events.settings.get(key))) for key in _NEMO_SEEDS)
+    return [SeedSaid(seed, key, found.relative) for key, seed in seeds if seed is not None]
+
+
 def _settings(events: EventFile) -> dict[str, Any]:
     found = dict(events.settings)
     for tag in _ARGUMENTS:
-        if tag not in events.texts:
-            continue
-        try:
-            document = json.loads(events.texts[tag])
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(document, dict):
-            found |= flat(document, tag)
+        found |= flat(_object(events.texts.get(tag)), tag)
     return found
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    """Return a text that is a JSON object as one; empty for any other."""
+    try:
+        document = json.loads(text or "null")
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 TENSORBOARD = Reader(
     "tensorboard",
     "TensorBoard event files",
-    re.compile(r"(?:^|/)events\.out\.tfevents\.[^/]*$"),
+    re.compile(r"(?:^|/)events\.out\.tfevents\.[^/]*$|(?:^|/)hparams\.yaml$"),
     _claims,
     _read,
     text=False,

@@ -15,7 +15,7 @@ from audit.importers.readers.settings import flat, whole_number
 from audit.importers.readers.sqlite_file import columns, database, has_tables, text_of
 from audit.importers.readers.tracked import figures, model_of, planned_steps, tracked_evaluations
 
-# Keys that Trackio adds to a run's settings. Who ran it is not brought over.
+# Keys that Trackio adds to a run's settings. Who ran it is not imported.
 _OWN = frozenset({"_Username", "_Created", "_Group"})
 Row = tuple[int, dict[str, Any]]
 

@@ -81,7 +81,7 @@ def _part(folder: str, files: Sequence[Found]) -> _Part:
             log.history.append(document)
     metadata = by_name.get("wandb-metadata.json")
     if metadata is not None and log.commit is None:
-        # Program, host and e-mail address stand there too; the commit alone is brought over.
+        # Program, host and e-mail address stand there too; only the commit is imported.
         document = metadata.document()
         git = document.get("git") if isinstance(document, dict) else None
         log.commit = git.get("commit") if isinstance(git, dict) else None

@@ -38,7 +38,7 @@ class WandbLog:
     config, summary : dict
         With all updates; values as JSON has them, nested keys as nested objects.
     history : list of dict
-        One row a call of ``log``, each with ``_step``.
+        One row per call of ``log``, each with ``_step``.
     exit_code : int or None
         None where the file has no exit record: the process died, or still runs.
     broken_at : int or None
@@ -164,12 +164,33 @@ def _run(log: WandbLog, run: dict[int, list[int | bytes]]) -> None:
 def _history(history: dict[int, list[int | bytes]]) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for content in wire.inner(history, 1):
+        plain = _plain_figure(content)
+        if plain is not None:
+            row[plain[0]] = plain[1]
+            continue
         path, value = _item(wire.message(content))
         if path:
             row[".".join(path)] = value
     for content in wire.inner(history, 2):
         row.setdefault("_step", wire.integer(wire.message(content), 1))
     return row
+
+
+def _plain_figure(item: bytes) -> tuple[str, float] | None:
+    """Return key and number of an item as nearly all are: a short key, a short number.
+
+    Read so, a log takes less than half the time; None where the item is anything else.
+    """
+    if len(item) < 6 or item[0] != 0x0A or item[1] > 0x7F:
+        return None
+    end = 2 + item[1]
+    if item[end : end + 2] != b"\x82\x01" or len(item) != end + 3 + item[end + 2]:
+        return None
+    try:
+        # NaN and Infinity are numbers here; text in quotes, true and null are none.
+        return item[2:end].decode(), float(item[end + 3 :])
+    except ValueError:
+        return None
 
 
 def _update(target: dict[str, Any], changes: dict[int, list[int | bytes]]) -> None:
