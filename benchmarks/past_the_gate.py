@@ -102,6 +102,8 @@ def measure(state: Path, python: Path | None) -> dict[tuple[str, int], Outcome]:
     state.parent.mkdir(parents=True, exist_ok=True)
     other = elsewhere(python) if python else nullcontext(None)
     with other as older, state.open("a", encoding="utf-8") as log:
+        if older is not None:
+            print(f"before: {older.package}", file=sys.stderr)
         for tasks, studies in STUDIES.items():
             for trick in TRICKS:
                 if (trick.name, tasks) in done:
