@@ -70,6 +70,8 @@ def judge(document: Document, policy: Mapping[str, Any] | None = None, **options
 
 def _judged(results: Results, policy: Mapping[str, Any], **options: Any) -> Judged:
     analysis = analyse(results, policy=Policy(**policy), **options)
+    if not analysis.claims:  # an older version does not know some key, and takes nothing
+        return Judged("refused", "not-read", False)
     claim = analysis.claims[0]
     slug = "supported" if claim.stands else claim.slug  # an older version says it otherwise
     return Judged(claim.verdict.word, slug, claim.stands)
