@@ -140,17 +140,21 @@ def _from_file(path: str) -> tuple[Components, int, int]:
     from audit.analysis import analyse
     from audit.analysis.design import Design
     from audit.results import load
+    from audit.views.comparison_view import ComparisonView
 
     results = load(path)
+    reason = "no two arms with training runs"
     for comparison in analyse(results).comparisons:
         design = comparison.design
-        if isinstance(design, Design):
+        if not isinstance(design, Design):
+            reason = f"{ComparisonView(comparison).title}: {design.reason}"
+        else:
             pooled = design.spread.sd
             components = replace(
                 design.components, seed_sd_control=pooled, seed_sd_treatment=pooled
             )
             return components, design.tasks, design.samples
-    raise InputError("no comparison with two training runs in both arms", path=results.name)
+    raise InputError(f"no variances can be taken from this file; {reason}", path=results.name)
 
 
 def _lines(plan: Plan, table: Any) -> Iterator[str]:
