@@ -14,7 +14,7 @@ import pytest
 import run_folders as made
 
 from audit.cli.main import main
-from audit.errors import ImportRefused, InputError
+from audit.errors import AuditError, ImportRefused, InputError
 from audit.importers.folder.bringing_in import Brought, bring_in
 from audit.importers.folder.said import Said
 
@@ -707,3 +707,63 @@ def test_a_results_file_among_the_inputs_is_refused(tmp_path: Path) -> None:
     made.put_json(path, {"schema_version": 2, "method": "a", "seed_results": []})
     with pytest.raises(ImportRefused, match="a results file already"):
         brought(tmp_path, paths=[str(path)])
+
+
+_OTHER: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    1.5,
+    "",
+    "x",
+    [],
+    {},
+    [1],
+    ["a"],
+    {"a": 1},
+    [[]],
+    [None],
+    [{}],
+    2**60,
+)
+
+
+def _damaged(document: Any, state: random.Random) -> None:
+    """Put another value, or none, at a place of a parsed document."""
+    node, place = document, None
+    while isinstance(node, dict | list) and node and (place is None or state.random() < 0.75):
+        key = state.choice(list(node)) if isinstance(node, dict) else state.randrange(len(node))
+        place = (node, key)
+        node = node[key]
+    if place is not None:
+        place[0][place[1]] = state.choice(_OTHER)
+
+
+@pytest.mark.parametrize("name", [*made.PER_TASK, *made.SCORES])
+def test_a_file_with_a_value_of_another_kind_is_read_or_refused_in_one_line(
+    name: str, tmp_path: Path
+) -> None:
+    make = made.PER_TASK[name][0] if name in made.PER_TASK else made.SCORES[name]
+    make(tmp_path)
+    files = sorted(path for path in tmp_path.rglob("*.json*"))
+    state = random.Random(name)
+    for _ in range(12 if files else 0):
+        path = state.choice(files)
+        text = path.read_text()
+        lines = text.splitlines()
+        line = state.randrange(len(lines))
+        document = json.loads(lines[line])
+        _damaged(document, state)
+        path.write_text("\n".join([*lines[:line], json.dumps(document), *lines[line + 1 :]]) + "\n")
+        said = _said_of(tmp_path)
+        assert said is None or "\n" not in said
+        path.write_text(text)
+
+
+def _said_of(folder: Path) -> str | None:
+    """Return the line that a folder is refused with, None where it is read."""
+    try:
+        brought(folder)
+    except AuditError as error:
+        return str(error)
+    return None
