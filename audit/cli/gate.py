@@ -18,11 +18,11 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
-    looked_of,
     policy_in_force,
     report_unreadable,
     style_for,
 )
+from audit.cli.looked_option import looked_of
 from audit.cli.output import guard, publish
 from audit.errors import InputError, UsageError
 from audit.fleet.families import joined

@@ -23,7 +23,6 @@ from audit.analysis.plan import (
 )
 from audit.analysis.verdict import FEWEST_TASKS
 from audit.cli.examples import add_examples
-from audit.cli.formats.json_text import json_text
 from audit.cli.layout import markdown_table, text_table
 from audit.cli.output import add_output, guard, publish
 from audit.errors import InputError, UsageError
@@ -112,6 +111,8 @@ def main(options: argparse.Namespace) -> int:
 
         write_plot(plan, options.plot)
     if options.format == "json":
+        from audit.cli.formats.json_text import json_text
+
         text = json_text(_document(plan))
     else:
         table = markdown_table if options.format == "markdown" else text_table

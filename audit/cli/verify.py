@@ -12,12 +12,12 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
-    looked_of,
     policy_in_force,
     report_unreadable,
     report_unused_waivers,
     style_for,
 )
+from audit.cli.looked_option import looked_of
 from audit.cli.output import guard, publish
 from audit.fleet.families import joined
 from audit.fleet.files import collect
