@@ -164,7 +164,8 @@ def located(path: str, key: str, message: str) -> InputError:
 def build(kind: type[T], table: Mapping[str, Any], **more: Any) -> T:
     """Build a dataclass from a table that a schema has judged.
 
-    3 becomes 3.0 where a float is expected. Keys of ``more`` come first, and keys that the dataclass lacks are left out.
+    3 becomes 3.0 where a float is expected. Keys of ``more`` come first, and keys that the
+    dataclass lacks are left out.
     """
     hints = get_type_hints(kind)
     values = {}

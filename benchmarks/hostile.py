@@ -23,8 +23,8 @@ from typing import Any
 
 import audit
 from audit.cli.formats import FORMATS, Style, render
-from audit.fleet.files import FileResult, FileResults
 from audit.errors import AuditError
+from audit.fleet.files import FileResult, FileResults
 from audit.reading import Source
 from audit.results import from_source
 

@@ -104,7 +104,7 @@ MADE: dict[str, dict[str, Any]] = {
         GAIN, lambda d: d["claims"].append({**CLAIM, "margin": 0.9} | {"direction": "equivalent"})
     ),
     "unknown arm": _with(GAIN, lambda d: d["claims"][0].update(arm="nobody")),
-} | {f"hostile {n}": made_hostile(lambda _, text=text: text + _) for n, text in enumerate(STRINGS)}
+} | {f"hostile {n}": made_hostile(text.__add__) for n, text in enumerate(STRINGS)}
 NAMES = [*MADE, *(path.name for path in SAMPLES), *(path.parent.name for path in REPORTS)]
 
 

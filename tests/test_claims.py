@@ -15,7 +15,7 @@ NAMES = Names(
     benchmarks=("math500", "gsm8k", "mmlu", "my bench", "algebra"),
 )
 
-TYPED = {
+TYPED: dict[str, dict[str, object]] = {
     "gain accuracy method over control": {"arm": "method", "against": "control"},
     "gain in accuracy of dapo over grpo": {"metric": "accuracy", "arm": "dapo"},
     "gain accuracy dapo over grpo by 2%": {"margin": 2.0, "percent": True, "exceeds": True},

@@ -130,6 +130,14 @@ def common_step(measure: Measure, arms: Iterable[Arm]) -> int | None:
     None where no run was evaluated at several steps, or none is common: then each run's last
     evaluation counts.
     """
+    return max(common_steps(measure, arms), default=None)
+
+
+def common_steps(measure: Measure, arms: Iterable[Arm]) -> tuple[int, ...]:
+    """Return the training steps that every finished run of some arms was evaluated at.
+
+    Increasing; empty where no run was evaluated at several steps, or none is common.
+    """
     steps = [
         {
             e.document.get("checkpoint_step")
@@ -141,8 +149,8 @@ def common_step(measure: Measure, arms: Iterable[Arm]) -> int | None:
     ]
     steps = [seen for seen in steps if seen]
     if not any(len(seen) > 1 for seen in steps) or any(None in seen for seen in steps):
-        return None
-    return max(set[int].intersection(*steps), default=None)  # type: ignore[arg-type]
+        return ()
+    return tuple(sorted(set[int].intersection(*steps)))  # type: ignore[arg-type]
 
 
 def pass_at(measure: Measure, attempts: int) -> Measure:

@@ -18,11 +18,11 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
-    looked_of,
     policy_in_force,
     report_unreadable,
     style_for,
 )
+from audit.cli.looked_option import looked_of
 from audit.cli.output import guard, publish
 from audit.errors import InputError, UsageError
 from audit.fleet.families import joined
@@ -97,7 +97,7 @@ def main(options: argparse.Namespace) -> int:
         policy = replace(policy, source=f"{policy.source}, and {before.source}")
     visit = partial(_visit, options)
     results = joined(collect(options.paths, judge, visit, wanted=wanted), judge)
-    read = [*(file.name for file in results.files), options.policy]
+    read = [*(file.name for file in results.files), options.policy, policy.source]
     for path in (options.output, *(path for _, path in also)):
         guard(path, read, force=options.force)
     report_unreadable(results)

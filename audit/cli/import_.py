@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from audit.cli import import_folder
+from audit.cli.import_words import pair, scale_of
 from audit.cli.imported_file import finish, put
 from audit.errors import InputError, UsageError
 from audit.importers import IMPORTERS, fitting, importer
@@ -205,7 +206,7 @@ def _document(options: argparse.Namespace) -> tuple[dict[str, Any], tuple[str, .
 
 
 def _inputs(options: argparse.Namespace) -> list[str]:
-    named = [*options.files, *(_pair(text, "--arm NAME=FILES")[1] for text in options.arm)]
+    named = [*options.files, *(pair(text, "--arm NAME=FILES")[1] for text in options.arm)]
     return [path for pattern in named for path in _files(pattern)]
 
 
@@ -245,7 +246,7 @@ def _said(options: argparse.Namespace) -> dict[str, list[str]]:
 def _placed(options: argparse.Namespace) -> Iterator[Placed]:
     """Read every file once and find its importer."""
     named: list[tuple[str | None, str]] = [(None, pattern) for pattern in options.files]
-    named += [_pair(text, "--arm NAME=FILES") for text in options.arm]
+    named += [pair(text, "--arm NAME=FILES") for text in options.arm]
     if options.format != "auto":
         importer(options.format)
     for arm, pattern in named:
@@ -298,7 +299,7 @@ def _files(pattern: str) -> Sequence[str]:
 
 
 def _columns(options: argparse.Namespace) -> dict[str, str]:
-    columns = dict(_pair(text, "--map ROLE=POINTER") for text in options.roles)
+    columns = dict(pair(text, "--map ROLE=POINTER") for text in options.roles)
     unknown = sorted(set(columns) - set(MAPPED))
     if unknown:
         raise UsageError(f"--map: no role {unknown[0]!r}; there are {', '.join(MAPPED)}")
@@ -313,29 +314,8 @@ def _options(options: argparse.Namespace) -> Options:
         scale=scale_of(options.scale),
         higher_is_better=False if options.lower_is_better else None,
         columns=_columns(options),
-        where=dict(_pair(text, "--where COLUMN=TEXT") for text in options.where),
+        where=dict(pair(text, "--where COLUMN=TEXT") for text in options.where),
         seed_is=options.seed_is,
         seed_key=_seed_source(options.seed_from)[1],
         missing=options.missing,
     )
-
-
-def scale_of(text: str | None) -> tuple[float, float] | None:
-    """Return the bounds of ``LOW-HIGH``, None where nothing is said."""
-    if text is None:
-        return None
-    low, _, high = text.partition("-")
-    try:
-        scale = float(low), float(high)
-    except ValueError:
-        scale = (1.0, 0.0)
-    if not scale[0] < scale[1] < float("inf"):
-        raise UsageError(f"--scale {text!r}: say LOW-HIGH, e.g. 0-100")
-    return scale
-
-
-def _pair(text: str, usage: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not (name and sign and value):
-        raise UsageError(f"{text!r}: say {usage}")
-    return name, value

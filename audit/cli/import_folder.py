@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from audit.cli.import_words import pair, scale_of
 from audit.cli.imported_file import finish
 from audit.errors import AuditError, InputError, UsageError
 from audit.importers import IMPORTERS
@@ -184,7 +185,7 @@ def _said(options: argparse.Namespace) -> Said:
         method=_one(options.method, given, "method"),
         base=bases[0] if bases else None,
         control=(*options.control, *_list(given, "control")),
-        arm=tuple(_pair(text, "--arm NAME=FILES") for text in (*options.arm, *_list(given, "arm"))),
+        arm=tuple(pair(text, "--arm NAME=FILES") for text in (*options.arm, *_list(given, "arm"))),
         arm_from=_one(options.arm_from, given, "arm_from"),
         seed_from=_one(options.seed_from, given, "seed_from"),
         seed_is=_one(options.seed_is, given, "seed_is"),
@@ -192,14 +193,14 @@ def _said(options: argparse.Namespace) -> Said:
         benchmark=_one(options.benchmark, given, "benchmark"),
         filter=_one(options.filter, given, "filter"),
         step=_step(step),
-        scale=_scale(_one(options.scale, given, "scale")),
+        scale=scale_of(_one(options.scale, given, "scale")),
         lower_is_better=options.lower_is_better or bool(given.get("lower_is_better")),
         missing=_one(options.missing, given, "missing"),
         roles=dict(
-            _pair(text, "--map ROLE=POINTER") for text in (*options.roles, *_pairs(given, "map"))
+            pair(text, "--map ROLE=POINTER") for text in (*options.roles, *_pairs(given, "map"))
         ),
         where=dict(
-            _pair(text, "--where KEY=TEXT") for text in (*options.where, *_pairs(given, "where"))
+            pair(text, "--where KEY=TEXT") for text in (*options.where, *_pairs(given, "where"))
         ),
         exclude=(*options.exclude, *_list(given, "exclude")),
         readers=(*readers, *_list(given, "from")),
@@ -258,16 +259,3 @@ def _step(text: str | None) -> int | None:
     if text is not None and text.isdecimal():
         return int(text)
     raise UsageError(f"--step {text!r}: say last or a number")
-
-
-def _scale(text: str | None) -> tuple[float, float] | None:
-    from audit.cli.import_ import scale_of  # that module configures this one
-
-    return scale_of(text)
-
-
-def _pair(text: str, usage: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not (name and sign and value):
-        raise UsageError(f"{text!r}: say {usage}")
-    return name, value

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.cli.formats import Style
+from audit.cli.looked_option import add_looked
 from audit.cli.output import add_output
 from audit.errors import UsageError
 from audit.fleet.files import FileResults
@@ -37,32 +38,6 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
         help='claim to judge in every file, e.g. "gain accuracy method over control"',
     )
     add_looked(parser)
-
-
-def add_looked(parser: argparse.ArgumentParser) -> None:
-    """Add ``--looked``."""
-    parser.add_argument(
-        "--looked",
-        action="append",
-        default=[],
-        type=int,
-        metavar="N",
-        help="the claims were judged before with N seeds per arm, without a plan",
-    )
-
-
-def looked_of(options: argparse.Namespace) -> tuple[int, ...]:
-    """Return the earlier looks that the command line names.
-
-    Raises
-    ------
-    UsageError
-        When one is not a number of seeds.
-    """
-    for seeds in options.looked:
-        if seeds < 1:
-            raise UsageError(f"--looked takes a number of seeds per arm, not {seeds}")
-    return tuple(options.looked)
 
 
 def claims_of(options: argparse.Namespace) -> tuple[Claim, ...]:

@@ -37,6 +37,9 @@ COMMANDS: dict[str, Command] = {
         "audit.cli.compare", "two files: what changed, and did it replicate?", "Judge"
     ),
     "plan": Command("audit.cli.plan", "seeds, tasks and answers that an effect needs", "Design"),
+    "next": Command(
+        "audit.cli.next", "stop, or train on? what the next seeds can settle", "Design"
+    ),
     "train": Command("audit.cli.train", "arms x seeds with TRL, evaluated per task", "Design"),
     "import": Command(
         "audit.cli.import_", "run folders, trackers, evaluation logs, tables", "Bring in"
@@ -80,7 +83,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 # Commands that read, print and end: they hold no process, lock or file that an exit must close.
-_READ_AND_END = frozenset({"verify"})
+_READ_AND_END = frozenset({"verify", "next"})
 
 
 def build_parser(chosen: Container[str]) -> argparse.ArgumentParser:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from audit import numerals
-from audit.analysis.plan import SEEDS_SHOWN, Plan
+from audit.analysis.plan import Plan
 from audit.errors import UsageError
 from audit.writing import write_whole
 
@@ -36,14 +36,17 @@ def _drawn(plan: Plan, kind: str) -> bytes:
     looks = zip(canvas.ARM_COLOURS, canvas.ARM_DASHES, strict=True)
     curves = [
         PowerCurve(f"{seeds} seeds", [plan.power(effect, seeds) for effect in effects], *look)
-        for seeds, look in zip(SEEDS_SHOWN, looks, strict=False)
+        for seeds, look in zip(plan.seeds_shown, looks, strict=False)
     ]
-    sd = numerals.fraction(plan.components.seed_sd_treatment, 3)
+    span = plan.span
+    sd = numerals.fraction(plan.declared.value * span, 3)
     answers = numerals.counted(plan.samples, "answer")
     with canvas.styled():
         figure, (axes,) = canvas.panels(_HEIGHT_INCHES)
-        draw_curves(axes, effects, curves, plan.effect, numerals.signed(plan.effect))
-        axes.set_xlim(0, widest)
+        places = [effect * span for effect in effects]
+        here = plan.effect * span
+        draw_curves(axes, places, curves, here, numerals.signed(here))
+        axes.set_xlim(0, widest * span)
         axes.set_xlabel("true difference")
         axes.set_title(f"{plan.tasks} tasks, {answers} per task, training sd {sd}")
         figure.legend(title="per arm", loc="outside right center")

@@ -7,7 +7,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,7 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError("name a study file, or --selftest")
     from audit.training.ledger import Ledger
     from audit.training.progress import hide_loading_bars
+    from audit.training.run import is_main_process
     from audit.training.study import prepare
     from audit.training.study_file import read_study
 
@@ -80,8 +81,10 @@ def main(options: argparse.Namespace) -> int:
         hide_loading_bars()
     study = read_study(options.study)
     output = _output(options)
-    with _runs_folder(output, dry=options.dry_run) as folder:
-        ledger = Ledger(folder)
+    with ExitStack() as stack:
+        ledger = Ledger(stack.enter_context(_runs_folder(output, dry=options.dry_run)))
+        if not options.dry_run and is_main_process():
+            stack.enter_context(ledger.held())
         bench = prepare(study, options.study, ledger)
         if options.dry_run:
             from audit.training.forecast import forecast

@@ -12,12 +12,12 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
-    looked_of,
     policy_in_force,
     report_unreadable,
     report_unused_waivers,
     style_for,
 )
+from audit.cli.looked_option import looked_of
 from audit.cli.output import guard, publish
 from audit.fleet.families import joined
 from audit.fleet.files import collect
@@ -55,7 +55,7 @@ def main(options: argparse.Namespace) -> int:
     )
     results = joined(collect(options.paths, judge), judge)
     read = [file.name for file in results.files]
-    guard(options.output, [*read, options.data, options.policy], force=options.force)
+    guard(options.output, [*read, options.data, options.policy, policy.source], force=options.force)
     options.results = results  # kept until the process ends, which need not take them apart
     report_unreadable(results)
     report_unused_waivers(results, policy)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from audit.results import Results
 
@@ -34,7 +37,8 @@ class DeclaredPlan:
     declared : str or None
         Date, time or commit of the declaration.
     dated : bool or None
-        Whether it was declared before the first evaluation; None where that cannot be checked.
+        Whether it was declared before the first evaluation; None where that cannot be checked,
+        or where the plan no longer has the hash that it was declared with.
     """
 
     maximum: Mapping[str, int]
@@ -77,8 +81,15 @@ def declared_plan(results: Results) -> DeclaredPlan | None:
         paired=bool(block.get("paired")),
         claims=None if claims is None else tuple(claims),
         declared=declared,
-        dated=_before_first_evaluation(declared, results),
+        dated=_dated(block, results),
     )
+
+
+def plan_hash(block: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of what a plan says: its JSON with sorted keys, ``sha256`` left out."""
+    said = {key: value for key, value in block.items() if key != "sha256"}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def looks_before(results: Results) -> tuple[int, ...]:
@@ -90,6 +101,13 @@ def first_evaluation_date(results: Results) -> datetime.date | None:
     """Return the day of the earliest evaluation of a trained model that has a date."""
     dates = [_date(e.document.get("date")) for run in results.runs for e in run.evaluations]
     return min((date for date in dates if date is not None), default=None)
+
+
+def _dated(block: Mapping[str, Any], results: Results) -> bool | None:
+    """Return whether a plan is from before the first evaluation; None where it was changed."""
+    found = _before_first_evaluation(block.get("declared"), results)
+    changed = block.get("sha256") is not None and block["sha256"] != plan_hash(block)
+    return None if changed and found else found
 
 
 def _before_first_evaluation(declared: str | None, results: Results) -> bool | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from statistics import fmean
 from typing import Any
 
@@ -19,6 +20,7 @@ from audit.importers.metric_names import (
 )
 from audit.importers.notes import Notes
 from audit.importers.numbers import (
+    fits_count,
     fraction_of_percent,
     half_last_digit,
     integer,
@@ -345,12 +347,12 @@ class _Recipe:
         block: dict[str, Any] = {name: score}
         total = self._total(figures)
         if total and name == ACCURACY:
-            if on_lattice(score, total):
+            if fits_count(score, total, Decimal(repr(score)), percent=False):
                 block["examples"] = total
             else:
                 self.notes.say(
-                    f"{where}: {score:g} is no whole count out of {total} (rounded?), "
-                    "so examples are left out"
+                    f"{where}: {score:g} is no whole count out of {total}, to the digits it is "
+                    "printed to, so examples are left out"
                 )
         cut = number(figures.get("truncated"))
         if cut is not None and total and whole(cut * total) is not None and "examples" in block:

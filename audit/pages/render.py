@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from audit.pages.environment import (
     one_line_errors,
     prose_environment,
 )
-from audit.pages.figures import figure_paths
+from audit.pages.figures import draw, figure_paths
+from audit.pages.figures.figure import Figures
 from audit.pages.literals import literals
 from audit.pages.page import Page
 from audit.pages.recipe import read_recipe, recipe_beside
@@ -69,16 +71,41 @@ def render(job: Job) -> Page:
     return page_of([_study(path, job) for path in job.results], job.template)
 
 
-def page_of(studies: list[Variables], template: str) -> Page:
+class _Figures:
+    """The figures of a study, drawn when a template first asks for them."""
+
+    def __init__(self, study: Variables, draw: Callable[[Variables], Figures]) -> None:
+        self._study = study
+        self._draw = draw
+
+    @cached_property
+    def made(self) -> Figures:
+        return self._draw(self._study)
+
+    @property
+    def drawn(self) -> Any:
+        """The figures that could be drawn, in order."""
+        return self.made.drawn
+
+    @property
+    def left_out(self) -> Any:
+        """Title of each figure that could not be drawn, and why."""
+        return self.made.left_out
+
+
+def page_of(
+    studies: list[Variables], template: str, draw: Callable[[Variables], Figures] = draw
+) -> Page:
     """Make one page of studies that were gathered before; raises like `render`."""
+    drawings = [_Figures(study, draw) for study in studies]
     name, environment = _environment(template)
-    variables = _named(studies, template)
+    variables = _named(studies, drawings, template)
     with one_line_errors(template):
         text = environment.get_template(name).render(variables)
     figures: dict[str, bytes] = {}
     retired: tuple[str, ...] = ()
-    if not environment.autoescape and len(studies) == 1 and "figures" in vars(studies[0]):
-        figures = {figure.path: figure.svg for figure in studies[0].figures.drawn}
+    if not environment.autoescape and len(studies) == 1 and "made" in vars(drawings[0]):
+        figures = {figure.path: figure.svg for figure in drawings[0].drawn}
         retired = tuple(path for path in figure_paths() if path not in figures)
     return Page(
         name=page_name(template),
@@ -111,8 +138,11 @@ def _policy(path: str, named: str | None) -> Policy:
     return find_policy(start, named).for_path(path)
 
 
-def _named(studies: list[Variables], template: str) -> Mapping[str, Any]:
-    several = [study.for_template() | {"page": _page_link(study)} for study in studies]
+def _named(studies: list[Variables], drawings: list[_Figures], template: str) -> Mapping[str, Any]:
+    several = [
+        study.for_template() | {"figures": figures, "page": _page_link(study)}
+        for study, figures in zip(studies, drawings, strict=True)
+    ]
     if len(several) == 1 and Path(template).name != FLEET_PAGE:
         return several[0] | {"studies": several}
     return {"studies": several}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from audit import numerals
 from audit.analysis import Analysis, Floor, NotMeasured, analyse
@@ -23,9 +23,6 @@ from audit.policy import Policy
 from audit.report import Report, verify
 from audit.results import Results
 from audit.views.claim_view import ClaimView
-
-if TYPE_CHECKING:
-    from audit.pages.figures import Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +185,6 @@ class Variables:
         """What a reader must know before the result table: conflicts, one seed, no mechanism."""
         return tuple(notices(self))
 
-    @cached_property
-    def figures(self) -> Figures:
-        """The figures: those drawn, in order, and why the others could not be."""
-        from audit.pages.figures import draw
-
-        return draw(self)
-
     def for_prose(self) -> dict[str, Any]:
         """Return what expressions in prose may name."""
         hidden = ("source", "analysis", "report", "recipe")
@@ -202,30 +192,12 @@ class Variables:
         return named | {"arm": {arm.name: arm for arm in self.arms}}
 
     def for_template(self) -> dict[str, Any]:
-        """Return what a template may name."""
+        """Return what a template may name beside the figures."""
         return self.for_prose() | {
             "prose": self.prose,
             "checks": self.checks,
             "notices": self.notices,
-            "figures": _Later(self),
         }
-
-
-class _Later:
-    """The figures, drawn when a template first asks for them."""
-
-    def __init__(self, variables: Variables) -> None:
-        self._variables = variables
-
-    @property
-    def drawn(self) -> Any:
-        """The figures that could be drawn, in order."""
-        return self._variables.figures.drawn
-
-    @property
-    def left_out(self) -> Any:
-        """Title of each figure that could not be drawn, and why."""
-        return self._variables.figures.left_out
 
 
 def gather(results: Results, policy: Policy, recipe: Recipe, folder: str = "") -> Variables:

@@ -71,7 +71,10 @@ def _known(values: list[float | None], metric: str) -> tuple[tuple[float, ...], 
 
 
 def _paired(results: Results, metric: str, word: str) -> tuple[tuple[float, ...], str]:
-    named = [arm for arm in results.controls if re.split(r"[-_ ]", arm.name)[0] == word]
+    """Pair the top arm with the one of that name, else the only one whose first word it is."""
+    named = [arm for arm in results.controls if arm.name == word] or [
+        arm for arm in results.controls if re.split(r"[-_ ]", arm.name)[0] == word
+    ]
     if len(named) != 1:
         return (), f"{len(named) or 'no'} arms have a name that begins with {word}"
     top, other = _by_seed(results.arms[0], metric), _by_seed(named[0], metric)

@@ -10,6 +10,7 @@ from audit.finding import ERROR, INFO
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
+from audit.views.claim_view import claim_view, unclaimed_view
 
 _OWN_RULES = ("one-seed", "interval-reaches-zero", "below-noise-floor")
 _NOTHING = "nothing is claimed"
@@ -21,11 +22,10 @@ def _refused(case: Case, wanted: Callable[[ClaimResult], bool]) -> Iterator[Chec
         if result.stands or not wanted(result):
             yield Passed()
             continue
-        claim = result.claim
-        name = f"{claim.text}: {result.reason}"
+        view = claim_view(result)
         acts = "; ".join(result.acts("FILE"))  # a finding is the same whatever the file's name
-        settles = f"; to settle it: {acts}" if acts else ""
-        yield Failed(claim.pointer or "", name + settles, claim.direction, result.verdict.text)
+        message = f"{view.sentence}: {view.why}" + (f"; next: {acts}" if acts else "")
+        yield Failed(result.claim.pointer or "", message, result.claim.direction, view.verdict)
 
 
 @rule("SEED001", "one-seed-claim", ERROR, each=Case, missing=_NOTHING)
@@ -119,11 +119,10 @@ def no_verdict(case: Case) -> Iterator[CheckResult]:
     for comparison in case.analysis.comparisons:
         if id(comparison) in claimed or comparison.against == BASE:
             continue
-        verdict = comparison.verdict
-        if not verdict.refused:
+        if not comparison.verdict.refused:
             yield Passed()
             continue
         arm = case.results.arm(comparison.arm)
         place = f"{arm.pointer}/seed_results" if arm is not None else ""
-        what = f"{comparison.arm} over {comparison.against}, {comparison.metric}"
-        yield Failed(place, f"{what}: {verdict.text}; {verdict.line}")
+        view = unclaimed_view(comparison)
+        yield Failed(place, f"{view.sentence}: {view.verdict}; {view.why}")

@@ -190,10 +190,17 @@ def checkpoint_choice(case: Case) -> Iterator[CheckResult]:
     """
     stated: dict[str, list[Stated]] = {"checkpoint_step": [], "selected_on": []}
     for run in case.results.runs:
-        for evaluation in run.evaluations:
-            for key, places in stated.items():
+        for key, places in stated.items():
+            found: dict[tuple[str | None, str], list[Stated]] = {}
+            for evaluation in run.evaluations:
                 if key in evaluation.document:
-                    places.append((join(evaluation.pointer, key), evaluation.document[key]))
+                    place = join(evaluation.pointer, key), evaluation.document[key]
+                    found.setdefault((evaluation.benchmark, evaluation.metric), []).append(place)
+            # A run evaluated at several steps states all of them; every run states the same.
+            for several in found.values():
+                values = list(dict.fromkeys(value for _, value in several))
+                one = values[0] if len(values) == 1 else sorted(values, key=str)
+                places.append((several[0][0], one))
     for key, places in stated.items():
         yield from agreement(places, key)
     if not any(len(places) > 1 for places in stated.values()):

@@ -12,6 +12,7 @@ from audit.results import Arm, Results, Run
 from audit.rules.agreement import Stated, agreement, block_agreement, owners
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
+from audit.rules.protocol_rules import BASE_FIELD, DATA_FIELD, declared_fields
 from audit.rules.rule import rule
 
 _MANIFEST = "reproduction:"
@@ -157,9 +158,21 @@ def copied_blocks(case: Case) -> Iterator[CheckResult]:
     Good
         the same dataset block at the top and in every run
     """
-    for key in ("dataset", "checkpoint"):
-        blocks = list(_copies(case.results, key))
-        yield from block_agreement(blocks, key)
+    declared = declared_fields(case.results) or []
+    for key, field in (("dataset", DATA_FIELD), ("checkpoint", BASE_FIELD)):
+        copies = list(_copies(case.results, key))
+        # Arms that differ in it on purpose are each held against themselves.
+        parts = _by_arm(case.results, key, copies) if field in declared else [copies]
+        for blocks in parts:
+            yield from block_agreement(blocks, key)
+
+
+def _by_arm(
+    results: Results, key: str, copies: list[tuple[str, Mapping[str, Any]]]
+) -> list[list[tuple[str, Mapping[str, Any]]]]:
+    of_run = dict(copies)
+    places = [[join(run.pointer, key) for run in arm.runs] for arm in results.arms]
+    return [[(place, of_run[place]) for place in own if place in of_run] for own in places]
 
 
 def _copies(results: Results, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -16,6 +16,11 @@ from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
 from audit.rules.scopes import Versus, opponents
 
+# Protocol settings that say what a run was trained on and started from.
+DATA_FIELD = "training_data_sha256"
+BASE_FIELD = "base_parameters_sha256"
+START_FIELDS = (BASE_FIELD, "lora_rank", "lora_alpha", "lora_targets", "lora_dropout")
+
 
 @rule("PROTO001", "protocol-varies", ERROR, each=Arm, missing="no arm has two runs with a protocol")
 def protocol_varies(arm: Arm) -> Iterator[CheckResult]:
@@ -51,6 +56,11 @@ def declared_fields(results: Results) -> list[str] | None:
     """Return the protocol fields the file says differ on purpose; None where it does not say."""
     fields = results.block("change").get("fields")
     return None if fields is None else [str(field).rpartition(".")[2] for field in fields]
+
+
+def starts_apart(results: Results) -> bool:
+    """Whether the arms start from other parameters, or train others, on purpose."""
+    return any(field in START_FIELDS for field in declared_fields(results) or ())
 
 
 @rule(
@@ -110,7 +120,8 @@ def unmatched_protocol(arms: Versus) -> Iterator[CheckResult]:
     yield from _settings(arms.results, top, other)
     yield from _decoding(top, other)
     yield from _environments(top, other)
-    yield from _starts(arms)
+    if not starts_apart(arms.results):
+        yield from _starts(arms)
     yield from _seed_sets(top, other)
 
 

@@ -9,6 +9,7 @@ from audit.finding import INFO, WARNING
 from audit.pointer import join
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
+from audit.rules.protocol_rules import START_FIELDS
 from audit.rules.rule import rule
 
 
@@ -70,7 +71,7 @@ def _differs(start: PairedStart) -> Failed:
     needs=("hashes",),
     missing="no two arms have hashes of their initial parameters at one seed",
 )
-def initial_parameters(start: PairedStart) -> Failed | None:
+def initial_parameters(start: PairedStart) -> Failed | Unchecked | None:
     """Two arms at one seed start from different trainable parameters.
 
     Why
@@ -82,6 +83,8 @@ def initial_parameters(start: PairedStart) -> Failed | None:
     Good
         seed 42: the same hash in both arms
     """
+    if any(start.top.protocol.get(f) != start.other.protocol.get(f) for f in START_FIELDS):
+        return Unchecked("their protocols name other starting parameters", start.other.pointer)
     hashes = start.hashes
     if hashes is None or hashes[0] == hashes[1]:
         return None

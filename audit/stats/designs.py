@@ -82,6 +82,7 @@ def designs_to_see(
     min_seeds: int = FEWEST_SEEDS,
     first: int = 4,
     limit: int = 1000,
+    plan: SequentialPlan | None = None,
 ) -> tuple[PlannedDesign, ...]:
     """Return the seeds per arm that see an effect, for each standard deviation between runs.
 
@@ -103,6 +104,8 @@ def designs_to_see(
         First look of a plan; ``min_seeds`` where that is more.
     limit : int
         Most seeds per arm that are tried for one look.
+    plan : SequentialPlan, optional
+        A plan to tell the power of, in place of the shortest one that has ``target_power``.
 
     Returns
     -------
@@ -122,7 +125,7 @@ def designs_to_see(
             least=max(min_seeds, FEWEST_SEEDS),
             limit=limit,
         )
-        plan = plan_needed(
+        shown = plan or plan_needed(
             effect,
             components=at_sd,
             tasks=tasks,
@@ -132,12 +135,12 @@ def designs_to_see(
             first=max(first, min_seeds),
         )
         seen = without = None
-        if plan is not None:
-            seen = plan.power(abs(effect), components=at_sd, tasks=tasks, samples=samples)
-            without = plan.power(
+        if shown is not None:
+            seen = shown.power(abs(effect), components=at_sd, tasks=tasks, samples=samples)
+            without = shown.power(
                 0.0, components=at_sd, tasks=tasks, samples=samples, target_effect=abs(effect)
             )
-        found.append(PlannedDesign(effect, sd, seeds, plan, seen, without))
+        found.append(PlannedDesign(effect, sd, seeds, shown, seen, without))
     return tuple(found)
 
 

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from audit.errors import did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from trl import GRPOConfig
 
+    from audit.config import Fault
     from audit.training.study_file import Training
 
 
 def grpo_arguments(
-    training: Training, *, seed: int, folder: Path, world_size: int, on_cpu: bool
+    training: Training,
+    *,
+    seed: int,
+    folder: Path,
+    world_size: int,
+    on_cpu: bool,
+    reward_weights: Sequence[float] = (),
+    shuffled: bool = True,
 ) -> GRPOConfig:
-    """Arguments of one run; what TRL would choose by machine or release is given explicitly."""
+    """Arguments of one run; what TRL would choose by machine or release is given explicitly.
+
+    Parameters
+    ----------
+    reward_weights : sequence of float
+        Weights of the reward functions where there are several.
+    shuffled : bool
+        Whether the seed shuffles the prompts, or they stay in their order.
+    """
     from trl import GRPOConfig
 
     sequences = training.prompts_per_round * training.group_size
@@ -31,10 +50,8 @@ def grpo_arguments(
         max_steps=training.updates,
         max_completion_length=training.max_tokens,
         temperature=training.temperature,
-        top_p=1.0,
-        top_k=0,
         learning_rate=training.learning_rate,
-        lr_scheduler_type="constant_with_warmup",
+        lr_scheduler_type=training.lr_scheduler_type,
         warmup_steps=training.warmup_updates,
         max_grad_norm=training.max_grad_norm,
         loss_type=training.loss_type,
@@ -50,11 +67,78 @@ def grpo_arguments(
         save_strategy="no",
         report_to="none",
         disable_tqdm=True,
-        # Threads of a loader would be one more source of order; the prompts are short strings.
-        dataloader_num_workers=0,
+        shuffle_dataset=shuffled,
+        reward_weights=list(reward_weights) if len(reward_weights) > 1 else None,
         **backend,
         **activation_checkpointing(training.activation_checkpointing),
+        **{**_DEFAULTS, **training.trl},
     )
+
+
+# What [training.trl] may set otherwise. Threads of a loader would be one more source of order.
+_DEFAULTS = {"top_p": 1.0, "top_k": 0, "dataloader_num_workers": 0}
+
+SET_ELSEWHERE = {
+    "seed": "seeds",
+    "max_steps": "rounds",
+    "num_generations": "group_size",
+    "num_iterations": "iterations",
+    "steps_per_generation": "steps_per_generation",
+    "gradient_accumulation_steps": "accumulation",
+    "per_device_train_batch_size": "prompts_per_round",
+    "generation_batch_size": "prompts_per_round",
+    "max_completion_length": "max_tokens",
+    "temperature": "temperature",
+    "learning_rate": "learning_rate",
+    "lr_scheduler_type": "lr_scheduler_type",
+    "warmup_steps": "warmup_updates",
+    "max_grad_norm": "max_grad_norm",
+    "loss_type": "loss_type",
+    "scale_rewards": "advantage",
+    "beta": "beta",
+    "importance_sampling_level": "importance_sampling_level",
+    "use_vllm": "use_vllm",
+    "bf16": "dtype",
+    "use_cpu": "device",
+    "shuffle_dataset": "order in [task]",
+    "reward_weights": "rewards",
+    "epsilon": "the arm's epsilon_low",
+    "epsilon_high": "the arm's epsilon_high",
+    "activation_checkpointing": "activation_checkpointing",
+    "gradient_checkpointing": "activation_checkpointing",
+    **dict.fromkeys(
+        ("output_dir", "logging_steps", "logging_strategy", "save_strategy", "report_to"), ""
+    ),
+    **dict.fromkeys(("disable_tqdm", "ddp_backend", "num_train_epochs", "data_seed"), ""),
+}
+"""Fields of ``GRPOConfig`` that a study sets by a key of its own; empty where by none."""
+
+
+def trl_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield the fields of ``[training.trl]`` that TRL lacks, the study sets, or of another type."""
+    from trl import GRPOConfig
+
+    hints = get_type_hints(GRPOConfig)
+    for name, value in given.items():
+        if name not in hints:
+            yield name, f"TRL has no such field{did_you_mean(name, hints)}"
+        elif name in SET_ELSEWHERE or name.startswith("vllm_"):
+            key = "vllm" if name.startswith("vllm_") else SET_ELSEWHERE[name]
+            yield name, f"is set by {key}" if key else "is set by the program"
+        elif not _is_of(value, hints[name]):
+            wanted = getattr(hints[name], "__name__", str(hints[name])).replace("typing.", "")
+            yield name, f"expected {wanted}, found {value!r}"
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    """Whether a value of TOML is of a type; in doubt it is."""
+    kinds = [get_origin(kind) or kind for kind in get_args(hint) or (hint,)]
+    plain = [kind for kind in kinds if kind in (bool, int, float, str, list, dict)]
+    if len(plain) < len([kind for kind in kinds if kind is not type(None)]) or not plain:
+        return True
+    if isinstance(value, bool):
+        return bool in plain
+    return isinstance(value, tuple(plain)) or (isinstance(value, int) and float in plain)
 
 
 def activation_checkpointing(on: bool) -> dict[str, Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from audit.config import build, located
 from audit.errors import InputError, UsageError
+from audit.training.study_file import OWN_TASK_KEYS
 
 if TYPE_CHECKING:
-    from audit.training.study_file import Arm, Evaluating, Study, TaskSettings
+    from audit.training.study_file import Arm, Evaluating, Study, TaskSettings, Training
     from audit.training.tasks import Task
     from audit.training.trust_region import TrustRegion
 
@@ -58,6 +60,7 @@ def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
         "steps_per_generation": training.steps_per_generation,
         "gradient_accumulation": training.accumulation,
         "learning_rate": training.learning_rate,
+        "lr_scheduler_type": training.lr_scheduler_type,
         "warmup_updates": training.warmup_updates,
         "max_grad_norm": training.max_grad_norm,
         "loss_type": training.loss_type,
@@ -66,9 +69,15 @@ def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
         "temperature": training.temperature,
         "dtype": training.dtype,
         "advantage": training.advantage,
+        "zero_groups": training.zero_groups,
         "lora_rank": training.lora_rank,
+        **(_lora(training) if training.lora_rank else {}),
+        **({"kl_estimator": "k3"} if training.beta else {}),
         "use_vllm": training.use_vllm,
         **({"vllm": dict(training.vllm)} if training.vllm else {}),
+        **training.trl,
+        **({"rewards": [asdict(one) for one in training.rewards]} if training.rewards else {}),
+        **{f"task_{name}": value for name, value in own_task(arm).items()},
         "evaluation_samples": evaluation.samples,
         "clip": arm.clip,
         "epsilon_low": arm.epsilon_low,
@@ -80,8 +89,34 @@ def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
     }
 
 
-def task_of(settings: TaskSettings, path: str) -> Task:
-    """Build the task that a study names.
+def _lora(training: Training) -> dict[str, Any]:
+    return {
+        "lora_alpha": training.lora_alpha or 2 * training.lora_rank,
+        "lora_dropout": training.lora_dropout,
+        "lora_targets": list(training.lora_targets) or "all-linear",
+    }
+
+
+def own_task(arm: Arm) -> dict[str, Any]:
+    """Return what the study says of the data and the base model of an arm."""
+    return {k: v for k, v in arm.task.settings.items() if k in OWN_TASK_KEYS[arm.task.name]}
+
+
+def changed(protocols: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the fields in which the first protocol differs from another, sorted."""
+    top, *others = protocols
+    names = {name for one in protocols for name in one}
+    return sorted(n for n in names if any(top.get(n) != other.get(n) for other in others))
+
+
+def changed_fields(study: Study) -> list[str]:
+    """Names of the settings in which the method differs from the other arms."""
+    arms = sorted(study.arms, key=lambda arm: arm is not study.method)
+    return changed([protocol(arm, study.evaluation) for arm in arms])
+
+
+def task_of(settings: TaskSettings, path: str, where: str = "task") -> Task:
+    """Build the task that a study names in the table ``where``.
 
     Raises
     ------
@@ -93,13 +128,13 @@ def task_of(settings: TaskSettings, path: str) -> Task:
     from audit.training.tasks.jsonl import JsonlSettings
 
     kind = {"addition": Addition, "gsm8k": Gsm8k, "jsonl": JsonlSettings}[settings.name]
-    with task_errors(path):
+    with task_errors(path, where):
         task: Task = build(kind, settings.settings).beside(Path(path).parent)
     return task
 
 
 @contextmanager
-def task_errors(path: str) -> Iterator[None]:
+def task_errors(path: str, where: str = "task") -> Iterator[None]:
     """Name the study file and the table in what a task says about a setting of its own."""
     try:
         yield
@@ -107,14 +142,4 @@ def task_errors(path: str) -> Iterator[None]:
         if error.path is not None:  # about a file, not a setting
             raise
         key, _, message = error.message.partition(": ")
-        raise located(path, f"task.{key}", message) from error
-
-
-def changed_fields(study: Study) -> list[str]:
-    """Names of the protocol fields in which the method differs from the other arms."""
-    top, *others = (
-        protocol(arm, study.evaluation)
-        for arm in sorted(study.arms, key=lambda arm: arm is not study.method)
-    )
-    names = {name for one in (top, *others) for name in one}
-    return sorted(n for n in names if any(top.get(n) != other.get(n) for other in others))
+        raise located(path, f"{where}.{key}", message) from error

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from audit.claims import BASE
 from audit.config import faults_in_words, key_name, located, pointer_key
 from audit.errors import InputError, UsageError, did_you_mean
 from audit.schema import RESULTS, unknown_keys
+from audit.training.arguments import trl_faults
 from audit.training.arms import trust_region
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ def check_statements(study: Study, path: str) -> None:
         "claims": [dict(claim) for claim in study.claims],
         "verified": dict(study.verified or {}),
         "limitations": list(study.limitations),
+        "plan": dict(study.plan or {}),
         "change": {"summary": study.change.summary} if study.change else {},
     }
     for key, message in faults_in_words(document, RESULTS):
@@ -144,26 +147,33 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     }
 
 
-def check_data(study: Study, partition: Partition, path: str) -> None:
+def check_data(
+    study: Study, partition: Partition, path: str, own: Mapping[str, Partition] | None = None
+) -> None:
     """Refuse data of which no round, or no evaluation, can be made.
+
+    Parameters
+    ----------
+    own : mapping, optional
+        The data of the arms that train on other data, by name.
 
     Raises
     ------
     InputError
         Naming the file and the setting.
     """
-    if not partition.train or not partition.holdout:
-        raise InputError("no training or no holdout tasks are left", path=path)
     for arm in study.arms:
-        if len(partition.train) < arm.training.prompts_per_round:
+        train = (own or {}).get(arm.name, partition).train
+        if not train or not partition.holdout:
+            raise InputError("no training or no holdout tasks are left", path=path)
+        if len(train) < arm.training.prompts_per_round:
             # TRL draws whole rounds only, and would end such a run without one update.
             raise located(
                 path,
                 f"{place(study, arm)}.prompts_per_round",
-                f"{arm.training.prompts_per_round} is more than the {len(partition.train)} "
-                "training prompts",
+                f"{arm.training.prompts_per_round} is more than the {len(train)} training prompts",
             )
-        batches = len(partition.train) // arm.training.prompts_per_round
+        batches = len(train) // arm.training.prompts_per_round
         together = arm.training.batches_per_step
         if batches % together and batches < arm.training.rounds:
             raise located(
@@ -193,6 +203,11 @@ def check_machine(study: Study, world_size: int, path: str) -> None:
                 f"{responses} responses a round do not divide over {world_size} processes x "
                 f"steps_per_generation {training.steps_per_generation}",
             )
+        if training.zero_groups == "reject" and world_size > 1:
+            message = "'reject' draws further prompts in one process; train each run in one"
+            raise located(path, f"{where}.zero_groups", message)
+        for name, message in trl_faults(training.trl):
+            raise located(path, f"{where}.trl.{name}", message)
         if training.use_vllm:
             _check_vllm(training, where, path)
 

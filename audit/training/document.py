@@ -8,7 +8,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from audit.results import BUDGET_FIELDS, spent_ratio
-from audit.training.arms import changed_fields
+from audit.training.arms import changed
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
@@ -49,11 +49,20 @@ def results_document(
         "measured_locally": True,
         "change": {
             **({"summary": study.change.summary} if study.change else {}),
-            "fields": changed_fields(study),
+            "fields": changed(
+                [bench.protocol(arm) for arm in sorted(study.arms, key=lambda arm: arm is not top)]
+            ),
             "mechanism": study.change.mechanism if study.change else "clip",
         },
         **({"claims": [dict(claim) for claim in study.claims]} if study.claims else {}),
-        "metrics": {"accuracy": {"scale": [0, 1], "higher_is_better": True}},
+        **({"plan": dict(study.plan)} if study.plan else {}),
+        "metrics": {
+            "accuracy": {"scale": [0, 1], "higher_is_better": True},
+            **{
+                one.name: {"scale": [0, 1], "kind": "score", "higher_is_better": True}
+                for one in bench.components
+            },
+        },
         "dataset": bench.partition.dataset,
         "checkpoint": bench.checkpoint,
         "holdout": {
@@ -102,9 +111,8 @@ def aggregates(study: Study, runs: dict[str, list[Run]]) -> dict[str, Any]:
         ours, theirs = _accuracies(runs[top]), _accuracies(runs[arm.name])
         key = arm.name.replace("-", "_")
         found[f"{key}.validation.accuracy"] = _spread(list(theirs.values()))
-        first = arm.name.split("-")[0]
         differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
-        found[f"paired_accuracy_difference_vs_{first}"] = _spread(differences)
+        found[f"paired_accuracy_difference_vs_{arm.name}"] = _spread(differences)
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -132,14 +140,20 @@ def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
             "completed_seeds": len(finished),
             "rollout_groups_per_seed": [r["sampling"]["tasks_attempted"] for r in finished],
             "actual_gradient_steps": [r["clip_activity"]["updates"] for r in finished],
-            # Groups without variance stay in the batch, so none is rejected.
-            "rejected_zero_advantage_groups": [0 for _ in finished],
+            "rejected_zero_advantage_groups": [_rejected(r) for r in finished],
             "generated_tokens_including_rejected_groups": theirs,
             **{name: seen[source] for name, source in _SEEN.items() if source in seen},
         },
         "matched_upper_bound_budget": _budget(runs[0]) == _budget(top[0]),
         "matched_actual_compute": bool(ours and theirs) and spent_ratio(ours, theirs) == 1,
     }
+
+
+def _rejected(run: Run) -> int:
+    """Return how many groups without variance were not trained on; kept ones are in the batch."""
+    rejects = run["telemetry"]["zero_groups"] == "rejected"
+    groups: int = run["sampling"]["zero_advantage_groups"] if rejects else 0
+    return groups
 
 
 def _budget(run: Run) -> list[Any]:

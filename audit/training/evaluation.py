@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from audit.training.components import ComponentReward
     from audit.training.rewards import Scorer
     from audit.training.tasks import Item
 
@@ -35,6 +36,7 @@ class Condition:
     seed: int
     batch_size: int
     dtype: str = "float32"
+    processes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class Outcome:
     ``samples`` were drawn of each task, ``correct`` of them right, ``errored`` could not be
     scored because the scorer raised, ``truncated`` ended at the token limit, ``unparsed`` held no
     answer (None where the scorer does not say). ``tokens`` is the sum over a task's samples, the
-    end token included.
+    end token included. ``components`` has, by name, the sum of the fractions that a component of a
+    training reward gave each task's samples, and how many of them it raised on.
     """
 
     task_ids: tuple[str, ...]
@@ -55,6 +58,25 @@ class Outcome:
     tokens: tuple[int, ...]
     condition: Condition
     prompt_sha256: str
+    components: Mapping[str, tuple[tuple[float, ...], tuple[int, ...]]] = field(
+        default_factory=dict
+    )
+    first_error: str = ""
+
+    def checked(self) -> Outcome:
+        """Return the outcome, unless the scorer raised on every response.
+
+        Raises
+        ------
+        NothingScored
+            With the first error.
+        """
+        drawn = len(self.task_ids) * self.condition.samples
+        if drawn and sum(self.errored) == drawn:
+            raise NothingScored(
+                f"the reward raised on each of {drawn} responses, first {self.first_error}"
+            )
+        return self
 
     @property
     def accuracy(self) -> float:
@@ -84,20 +106,47 @@ class Outcome:
 
     def block(self, benchmark: str, split: str, step: int) -> dict[str, Any]:
         """Return the ``evaluation`` block."""
-        condition = self.condition
         return {
-            "benchmark": benchmark,
-            "split": split,
-            "metric": "accuracy",
-            "checkpoint_step": step,
-            "selected_on": "none",
-            "task_ids": list(self.task_ids),
+            **self._head(benchmark, split, step, "accuracy"),
             "correct": list(self.correct),
-            "samples": [condition.samples] * len(self.task_ids),
+            "samples": self._samples,
             "errored": list(self.errored),
             "truncated": list(self.truncated),
             **({} if self.unparsed is None else {"unparsed": list(self.unparsed)}),
-            "mean_tokens": [total / condition.samples for total in self.tokens],
+            "mean_tokens": [total / self.condition.samples for total in self.tokens],
+            **self._condition_block(),
+        }
+
+    def component_blocks(self, benchmark: str, split: str, step: int) -> list[dict[str, Any]]:
+        """Return an ``evaluation`` block for each component: the mean fraction of each task."""
+        return [
+            {
+                **self._head(benchmark, split, step, name),
+                "scores": [total / self.condition.samples for total in totals],
+                "samples": self._samples,
+                "errored": list(errored),
+                **self._condition_block(),
+            }
+            for name, (totals, errored) in self.components.items()
+        ]
+
+    @property
+    def _samples(self) -> list[int]:
+        return [self.condition.samples] * len(self.task_ids)
+
+    def _head(self, benchmark: str, split: str, step: int, metric: str) -> dict[str, Any]:
+        return {
+            "benchmark": benchmark,
+            "split": split,
+            "metric": metric,
+            "checkpoint_step": step,
+            "selected_on": "none",
+            "task_ids": list(self.task_ids),
+        }
+
+    def _condition_block(self) -> dict[str, Any]:
+        condition = self.condition
+        return {
             "condition": {
                 "temperature": condition.temperature,
                 "top_p": 1.0,
@@ -107,6 +156,7 @@ class Outcome:
                 "batch_size": condition.batch_size,
                 "engine": f"transformers {version('transformers')}",
                 "dtype": condition.dtype,
+                **({"processes": condition.processes} if condition.processes > 1 else {}),
                 "prompt_sha256": self.prompt_sha256,
             },
         }
@@ -119,6 +169,7 @@ def evaluate(
     scorer: Scorer,
     condition: Condition,
     progress: Callable[[int], object] = lambda rows: None,
+    components: Sequence[ComponentReward] = (),
 ) -> Outcome:
     """Sample and score every item; the random state and the model's mode are left as they were.
 
@@ -126,11 +177,14 @@ def evaluate(
     ----------
     progress : callable
         Told how many responses each batch brought.
+    components : sequence of ComponentReward
+        Components of training rewards, measured beside the scorer; where one raises, the response
+        counts as 0 for it.
 
-    Raises
-    ------
-    NothingScored
-        When the scorer raised on every response.
+    Returns
+    -------
+    Outcome
+        To be asked by `Outcome.checked` whether anything was scored.
     """
     import torch
 
@@ -139,6 +193,7 @@ def evaluate(
     special = any(isinstance(item.prompt, str) for item in items)
     rows = [index for index in range(len(items)) for _ in range(condition.samples)]
     counts = [[0] * len(items) for _ in range(5)]
+    fractions = {one.__name__: ([0.0] * len(items), [0] * len(items)) for one in components}
     correct, errored, truncated, unparsed, tokens = counts
     all_say_parsed = True
     first_error = ""
@@ -164,13 +219,11 @@ def evaluate(
                     correct[index] += score.correct
                     unparsed[index] += score.parsed is False
                     all_say_parsed = all_say_parsed and score.parsed is not None
+                for one in components:
+                    _add_fractions(fractions[one.__name__], one, batch, answers, items)
                 progress(len(batch))
     finally:
         model.train(training)
-    if sum(errored) == len(rows):
-        raise NothingScored(
-            f"the reward raised on each of {len(rows)} responses, first {first_error}"
-        )
     return Outcome(
         task_ids=tuple(item.id for item in items),
         correct=tuple(correct),
@@ -179,8 +232,84 @@ def evaluate(
         unparsed=tuple(unparsed) if all_say_parsed else None,
         tokens=tuple(tokens),
         condition=condition,
-        prompt_sha256=hashlib.sha256(json.dumps(prompts).encode()).hexdigest(),
+        prompt_sha256=_prompts_sha256(prompts),
+        components={name: (tuple(sums), tuple(bad)) for name, (sums, bad) in fractions.items()},
+        first_error=first_error,
     )
+
+
+def share(items: Sequence[Item], process: int, processes: int) -> Sequence[Item]:
+    """Return the tasks that one of several processes evaluates."""
+    return items[process::processes]
+
+
+def merged(
+    parts: Sequence[Outcome],
+    items: Sequence[Item],
+    tokenizer: PreTrainedTokenizerBase,
+    condition: Condition,
+) -> Outcome:
+    """Put the outcomes of the shares of several processes together, in the order of the tasks.
+
+    Parameters
+    ----------
+    parts : sequence of Outcome
+        By process, each of its `share`.
+    condition : Condition
+        That of the whole: the seed from which the processes take theirs.
+    """
+    processes = len(parts)
+
+    def whole(column: Callable[[Outcome], Sequence[Any]]) -> tuple[Any, ...]:
+        return tuple(
+            column(parts[place % processes])[place // processes] for place in range(len(items))
+        )
+
+    names = parts[0].components
+    all_parsed = all(part.unparsed is not None for part in parts)
+    return Outcome(
+        task_ids=whole(lambda part: part.task_ids),
+        correct=whole(lambda part: part.correct),
+        errored=whole(lambda part: part.errored),
+        truncated=whole(lambda part: part.truncated),
+        unparsed=whole(lambda part: part.unparsed or ()) if all_parsed else None,
+        tokens=whole(lambda part: part.tokens),
+        condition=replace(condition, processes=processes),
+        prompt_sha256=_prompts_sha256([prompt_text(tokenizer, item.prompt) for item in items]),
+        components={
+            name: (
+                whole(lambda part, name=name: part.components[name][0]),  # type: ignore[misc]
+                whole(lambda part, name=name: part.components[name][1]),  # type: ignore[misc]
+            )
+            for name in names
+        },
+        first_error=next((part.first_error for part in parts if part.first_error), ""),
+    )
+
+
+def _prompts_sha256(prompts: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(list(prompts)).encode()).hexdigest()
+
+
+def _add_fractions(
+    totals: tuple[list[float], list[int]],
+    component: ComponentReward,
+    batch: Sequence[int],
+    answers: Sequence[tuple[str, int, bool]],
+    items: Sequence[Item],
+) -> None:
+    sums, errored = totals
+    for index, (text, _, _) in zip(batch, answers, strict=True):
+        item, before = items[index], component.errored
+        chat = not isinstance(item.prompt, str)
+        (fraction,) = component(
+            prompts=[item.prompt],
+            completions=[[{"role": "assistant", "content": text}] if chat else text],
+            answer=[item.answer],
+            row=[item.row],
+        )
+        sums[index] += fraction
+        errored[index] += component.errored - before
 
 
 def prompt_text(tokenizer: PreTrainedTokenizerBase, prompt: Any) -> str:

@@ -8,8 +8,14 @@ finds it again.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +23,7 @@ from typing import Any
 from audit.errors import InputError, UsageError
 from audit.writing import write_whole
 
+_LOCK = "lock"
 _SHOWN = 12  # digits of the fingerprint in a file's name; the whole of it is inside
 
 
@@ -72,6 +79,56 @@ class Ledger:
             ) from error
         write_whole(path, text.encode())
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the folder for one study at a time, in one process of one machine.
+
+        A holder that is gone, of this machine, is passed over; of another machine nobody can tell.
+
+        Raises
+        ------
+        UsageError
+            When another process holds it.
+        """
+        path, own = self.folder / _LOCK, {"process": os.getpid(), "host": platform.node()}
+        text = json.dumps({**own, "since": _now()})
+        while True:
+            try:
+                with path.open("x", encoding="utf-8") as file:
+                    file.write(text)
+                break
+            except FileExistsError:
+                self._pass_over(path)
+            except OSError as error:
+                raise UsageError(
+                    f"cannot be made: {error.strerror or error}", path=str(path)
+                ) from error
+        try:
+            yield
+        finally:
+            if path.read_text(encoding="utf-8") == text:
+                path.unlink()
+
+    def _pass_over(self, path: Path) -> None:
+        """Remove the lock of a process that is gone; refuse where it may be at work."""
+        try:
+            holder = json.loads(path.read_text(encoding="utf-8"))
+            process, host, since = holder["process"], holder["host"], holder["since"]
+        except FileNotFoundError:  # given up in the meantime
+            return
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"not the lock of a study ({error}); delete it", path=str(path)
+            ) from error
+        if host == platform.node() and not _alive(process):
+            path.unlink(missing_ok=True)
+            return
+        raise UsageError(
+            f"process {process} on {host} trains here since {since}; wait for it, or delete this "
+            "file if it is gone",
+            path=str(path),
+        )
+
     def path(self, name: str, fingerprint: str) -> Path:
         """Return the file of a piece."""
         return self.folder / f"{name}.{fingerprint[:_SHOWN]}.json"
@@ -85,6 +142,23 @@ class Ledger:
 def fingerprint_of(settings: Any) -> str:
     """SHA-256 of settings as JSON with sorted keys."""
     return _sha256(json.dumps(settings, sort_keys=True))
+
+
+def _alive(process: int) -> bool:
+    """Whether a process of this machine runs; in doubt it does."""
+    if sys.platform == "win32":  # where signal 0 is an interrupt
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _now() -> str:
+    return datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
 
 
 def _sha256(text: str) -> str:

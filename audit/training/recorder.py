@@ -26,6 +26,8 @@ _SUMMARY_METRICS = (
     "completions/clipped_ratio",
     "completions/mean_length",
     "entropy",
+    "kl",
+    "learning_rate",
     "reward",
 )
 
@@ -100,6 +102,8 @@ class Recorder:
     audited_groups: int = 0
     rounds: list[Round] = field(default_factory=list)
     surface: SurfaceScan = field(default_factory=SurfaceScan)
+    rejected_groups: int = 0
+    rejected_tokens: int = 0
 
     def begin(
         self,
@@ -127,14 +131,19 @@ class Recorder:
         current.rows.extend(rows)
         return offset
 
+    def reject(self, groups: int, tokens: int) -> None:
+        """Count groups without an advantage that are not trained on, and their tokens."""
+        self.rejected_groups += groups
+        self.rejected_tokens += tokens
+
     def end_update(self, update: Update) -> None:
         """Take one optimizer step made on the current round."""
         self.rounds[-1].updates.append(update)
 
     @property
     def generated_tokens(self) -> int:
-        """Tokens sampled during training."""
-        return sum(sum(r.tokens) for r in self.rounds)
+        """Tokens sampled during training, those of rejected groups included."""
+        return self.rejected_tokens + sum(sum(r.tokens) for r in self.rounds)
 
     @property
     def trained_tokens(self) -> int:
@@ -143,13 +152,14 @@ class Recorder:
 
     @property
     def groups(self) -> int:
-        """Groups sampled during training."""
-        return sum(len(r.rewards) // self.group_size for r in self.rounds)
+        """Groups sampled during training, rejected ones included."""
+        return self.rejected_groups + sum(len(r.rewards) // self.group_size for r in self.rounds)
 
     @property
     def zero_advantage_groups(self) -> int:
         """Groups whose rewards are all equal, so that no response has an advantage."""
-        return sum(_flat_groups(r, self.group_size) for r in self.rounds)
+        kept = sum(_flat_groups(r, self.group_size) for r in self.rounds)
+        return self.rejected_groups + kept
 
     @property
     def updates(self) -> int:
@@ -236,7 +246,7 @@ class Recorder:
                     "metrics": {
                         name: _short(value)
                         for name, value in _metrics(u).items()
-                        if name in _SUMMARY_METRICS
+                        if name in _SUMMARY_METRICS or _is_reward(name)
                     },
                 }
                 for inner, u in enumerate(r.updates, start=1)
@@ -261,6 +271,11 @@ def _metrics(update: Update) -> dict[str, float]:
         "audit/max_abs_log_ratio": max((a.max_abs_log_ratio for a in update.audits), default=0.0),
     }
     return dict(sorted({**update.metrics, **ours}.items()))
+
+
+def _is_reward(name: str) -> bool:
+    """Whether a metric is the mean of one reward function, of which a run may have several."""
+    return name.startswith("rewards/") and name.endswith("/mean")
 
 
 def _flat_groups(r: Round, group_size: int) -> int:

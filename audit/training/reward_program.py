@@ -46,7 +46,42 @@ class RewardProgram:
         InputError
             When its source is not the one that was hashed, or cannot be run.
         """
-        return ProgramScorer(_function(self), self.name)
+        return ProgramScorer(self._of_a_response(), self.name)
+
+    def _of_a_response(self) -> Callable[..., Any]:
+        function = _function(self)
+        try:
+            inspect.signature(function).bind("", "")
+        except TypeError as error:
+            path = str(_source(self.folder, self.module))
+            raise InputError(
+                f"{self.function} must take (response, answer): {error}", path=path
+            ) from error
+        except ValueError:  # a function of C that does not say what it takes
+            pass
+        return function
+
+    def reward(self) -> tuple[Callable[..., Any], bool]:
+        """Load the program as a component of a training reward.
+
+        Returns
+        -------
+        function : callable
+            Of a response and the answer, or what TRL calls with a batch.
+        batched : bool
+            Whether it is TRL's kind: it has a parameter ``completions``.
+
+        Raises
+        ------
+        InputError
+            As `scorer` does.
+        """
+        function = _function(self)
+        try:
+            batched = "completions" in inspect.signature(function).parameters
+        except ValueError:
+            batched = False
+        return (function, True) if batched else (self._of_a_response(), False)
 
 
 def reward_program(folder: Path, name: str) -> RewardProgram:
@@ -163,14 +198,6 @@ def _function(program: RewardProgram) -> Callable[[str, str], Any]:
     function = getattr(module, program.function, None)
     if not callable(function):
         raise InputError(f"has no function {program.function!r}", path=str(path))
-    try:
-        inspect.signature(function).bind("", "")
-    except TypeError as error:
-        raise InputError(
-            f"{program.function} must take (response, answer): {error}", path=str(path)
-        ) from error
-    except ValueError:  # a function of C that does not say what it takes
-        pass
     found: Callable[[str, str], Any] = function
     return found
 

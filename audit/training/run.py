@@ -6,21 +6,32 @@ import os
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import AuditError, UsageError
 from audit.failure import described
+from audit.partition import file_sha256
 from audit.training.arms import protocol, trust_region
-from audit.training.evaluation import Condition, NothingScored, Outcome, evaluate
+from audit.training.context_length import check_lengths
+from audit.training.evaluation import (
+    Condition,
+    NothingScored,
+    Outcome,
+    evaluate,
+    merged,
+    share,
+)
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, hide_loading_bars, silent
-from audit.training.study_file import Arm, Study
+from audit.training.study_file import Arm, Study, Training
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+    from audit.training.components import Component, ComponentReward
     from audit.training.recorder import Recorder
     from audit.training.tasks import Partition, Task
 
@@ -29,14 +40,61 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
+class ArmSource:
+    """What an arm trains on, starts from and is rewarded by.
+
+    Without ``rewards`` the task's scorer is the reward.
+    """
+
+    task: Task
+    partition: Partition
+    checkpoint: dict[str, Any]
+    rewards: tuple[Component, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
-    """What every run of a study shares; it travels to worker processes by pickle."""
+    """What every run of a study shares; it travels to worker processes by pickle.
+
+    ``sources`` has the arms whose data, base model or reward are their own. The evaluation is that
+    of ``task`` and ``partition`` for all arms.
+    """
 
     study: Study
     task: Task
     partition: Partition
     cache: Path
     checkpoint: dict[str, Any]
+    sources: Mapping[str, ArmSource] = field(default_factory=dict)
+
+    def source(self, arm: Arm) -> ArmSource:
+        """Return what an arm trains on and starts from."""
+        return self.sources.get(arm.name) or ArmSource(self.task, self.partition, self.checkpoint)
+
+    def protocol(self, arm: Arm) -> dict[str, Any]:
+        """Return the ``protocol`` block of an arm's runs."""
+        source, grader = self.source(arm), self.partition.protocol["reward"]
+        parts = " + ".join(f"{one.weight:g} {one.name}" for one in source.rewards)
+        return {
+            **protocol(arm, self.study.evaluation),
+            "evaluation_max_tokens": self.study.evaluated_tokens,
+            "training_data_sha256": source.partition.train_sha256,
+            "base_parameters_sha256": source.checkpoint["parameters_sha256"],
+            **source.partition.protocol,
+            "reward": parts or grader,
+            "grader": grader,
+        }
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """Every component of an arm's training reward that is not the grader, by name.
+
+        Each is measured on all arms, beside what the grader says.
+        """
+        grader = self.partition.protocol["reward"]
+        parts = [one for source in self.sources.values() for one in source.rewards]
+        found = {one.name: one for one in parts if one.function != grader}
+        return tuple(found[name] for name in sorted(found))
 
 
 def run(bench: Bench, arm: Arm, seed: int, progress: Progress = silent) -> dict[str, Any]:
@@ -69,7 +127,8 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         model = bench.task.fresh_model(bench.cache).to(device)
         seed = bench.study.evaluation.seed + repeat
         try:
-            outcome = _evaluate(bench, model, seed, progress)
+            tokenizer = bench.task.tokenizer(bench.cache)
+            outcome = _evaluate(bench, model, tokenizer, seed, progress).checked()
         except NothingScored as error:
             raise UsageError(f"evaluation of the base: {error}") from error
         except Exception as error:
@@ -91,7 +150,11 @@ class _Run:
 
     def __init__(self, bench: Bench, arm: Arm, seed: int, progress: Progress) -> None:
         self.bench, self.arm, self.seed, self.progress = bench, arm, seed, progress
-        self.training = arm.training
+        self.training, self.source = arm.training, bench.source(arm)
+        self.rewards: list[ComponentReward] = []
+        self.errored: list[int] = []
+        self.earlier: dict[int, Outcome] = {}
+        self.adapter: dict[str, Any] = {}
         self.device = _device(bench.study)
         self.trainer: Any = None
         self.recorder: Recorder | None = None
@@ -118,15 +181,13 @@ class _Run:
             "seed": self.seed,
             **status,
             "device": self.device,
-            "dataset": self.bench.partition.dataset,
-            "checkpoint": self.bench.checkpoint,
+            "dataset": self.source.partition.dataset,
+            "checkpoint": self.source.checkpoint,
             **self._weights(),
             **self._outcomes(),
             **({} if self.trainer is None else self.trainer.record()),
-            "protocol": {
-                **protocol(self.arm, self.bench.study.evaluation),
-                **self.bench.partition.protocol,
-            },
+            **self._reward_block(),
+            "protocol": {**self.bench.protocol(self.arm), **self._optimizer()},
             "cost": self._cost(minutes),
             "environment": self._environment(),
         }
@@ -138,47 +199,104 @@ class _Run:
 
         settle(self.bench.study)
         torch.manual_seed(self.seed)
-        model = self.bench.task.fresh_model(self.bench.cache)
-        found = parameters_sha256(model)
-        if found != self.bench.checkpoint["parameters_sha256"]:
+        model = self.source.task.fresh_model(self.bench.cache)
+        found, wanted = parameters_sha256(model), self.source.checkpoint["parameters_sha256"]
+        if found != wanted:
             raise UsageError(
                 f"the base model of this worker has parameters {found[:12]}, that of the study "
-                f"{self.bench.checkpoint['parameters_sha256'][:12]}: let the workers see the same "
+                f"{wanted[:12]}: let the workers see the same "
                 "files as the process that started them"
             )
+        tokenizer = self.source.task.tokenizer(self.bench.cache)
+        check_lengths(model, tokenizer, self.source.partition.train, self.training.max_tokens)
+        holdout = self.bench.partition.holdout
+        check_lengths(model, tokenizer, holdout, self.bench.study.evaluated_tokens)
         with tempfile.TemporaryDirectory() as folder:
             self.trainer = self._trainer(model, Path(folder))
             self.recorder = self.trainer.recorder
             self.trainer.train()
         trained = self.trainer.accelerator.unwrap_model(self.trainer.model)
         self.final_sha256 = _agreed(parameters_sha256(trained))
-        if self.trainer.accelerator.is_main_process:
-            # A seed no arm shares with another seed's run, so evaluation noise is independent.
-            seed = self.bench.study.evaluation.seed + _RUN_SEEDS + self.seed
-            self.outcome = _evaluate(self.bench, trained, seed, self.progress)
-        self.trainer.accelerator.wait_for_everyone()
+        self.errored = _summed([reward.errored for reward in self.rewards])
+        self.adapter = self._kept_adapter()
+        self.outcome = self._evaluated(0)
+
+    def _kept_adapter(self) -> dict[str, Any]:
+        """Keep the trained adapter beside the finished runs, and say where and what it is."""
+        if not (self.training.lora_rank and self.training.keep_adapter and is_main_process()):
+            return {}
+        name = f"adapter-{self.arm.name}-seed{self.seed}-{str(self.final_sha256)[:12]}"
+        folder = self.bench.cache / name
+        self.trainer.accelerator.unwrap_model(self.trainer.model).save_pretrained(str(folder))
+        files = {p.name: file_sha256(p) for p in sorted(folder.iterdir()) if p.is_file()}
+        return {"adapter": {"folder": name, "file_sha256": files}}
+
+    def _evaluated(self, step: int) -> Outcome | None:
+        """Evaluate what is trained so far, after a step, or after the last (0).
+
+        Each process evaluates its share of the tasks, and the first has the whole.
+        """
+        from accelerate.utils import gather_object
+
+        accelerator, bench = self.trainer.accelerator, self.bench
+        # A seed no arm shares with another seed's run, so evaluation noise is independent.
+        seed = bench.study.evaluation.seed + _RUN_SEEDS * (1 + step) + self.seed
+        model = accelerator.unwrap_model(self.trainer.model)
+        tokenizer = self.source.task.tokenizer(bench.cache)
+        process, processes = accelerator.process_index, accelerator.num_processes
+        part = _evaluate(bench, model, tokenizer, seed, self.progress, process, processes)
+        if processes == 1:
+            return part.checked()
+        parts = gather_object([part])
+        if not accelerator.is_main_process:
+            return None
+        condition = _condition(bench, model, seed)
+        return merged(parts, bench.partition.holdout, tokenizer, condition).checked()
+
+    def _at_checkpoints(self) -> Any:
+        from transformers import TrainerCallback
+
+        run, wanted = self, set(self.bench.study.evaluation.checkpoints)
+
+        class Checkpoints(TrainerCallback):  # type: ignore[misc]  # untyped here
+            def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                step, rest = divmod(state.global_step, run.training.updates_per_step)
+                outcome = run._evaluated(step) if not rest and step in wanted else None
+                if outcome is not None:
+                    run.earlier[step] = outcome
+
+        return Checkpoints()
 
     def _trainer(self, model: PreTrainedModel, folder: Path) -> Any:
         from datasets import Dataset
         from transformers import PrinterCallback
 
         from audit.training.arguments import grpo_arguments
+        from audit.training.components import target_reward
         from audit.training.recorder import Recorder
         from audit.training.rewards import ScoreReward
         from audit.training.trainer import AuditedGRPOTrainer
 
         region, telemetry = trust_region(self.arm), self.bench.study.telemetry
-        items = self.bench.partition.train
+        items = self.source.partition.train
         rows = [{"prompt": i.prompt, "answer": i.answer, "row": i.row} for i in items]
+        functions: list[Any] = [ScoreReward(self.bench.task.scorer)]
+        if self.source.rewards:
+            # The grader is watched beside what is trained on: the first reward tells who is right.
+            columns = {item.row: item.columns for item in items}
+            self.rewards = [one.load(columns) for one in self.source.rewards]
+            functions = [target_reward(self.bench.task.scorer), *self.rewards]
         trainer = AuditedGRPOTrainer(
             model,
-            ScoreReward(self.bench.task.scorer),
+            functions,
             grpo_arguments(
                 self.training,
                 seed=self.seed,
                 folder=folder,
                 world_size=world_size(),
                 on_cpu=self.device == "cpu",
+                reward_weights=[0.0, *(one.weight for one in self.source.rewards)],
+                shuffled=not self.source.task.order,
             ),
             trust_region=region,
             recorder=Recorder(
@@ -191,13 +309,15 @@ class _Run:
                 telemetry.audited_groups,
             ),
             advantage="population" if self.training.advantage == "population" else "trl",
+            zero_groups=self.training.zero_groups,
             allow_unreachable_clip=self.training.allow_unreachable_clip,
             train_dataset=Dataset.from_list(rows),
-            processing_class=self.bench.task.tokenizer(self.bench.cache),
-            peft_config=_lora(self.training.lora_rank),
+            processing_class=self.source.task.tokenizer(self.bench.cache),
+            peft_config=_lora(self.training),
         )
         trainer.remove_callback(PrinterCallback)  # stdout is for results
         trainer.add_callback(_steps(self.progress, self.training.updates))
+        trainer.add_callback(self._at_checkpoints())
         return trainer
 
     def _weights(self) -> dict[str, Any]:
@@ -209,6 +329,7 @@ class _Run:
             return known
         return {
             **known,
+            **self.adapter,
             "final_parameters_sha256": self.final_sha256,
             "parameters_changed": self.final_sha256 != start,
         }
@@ -216,11 +337,37 @@ class _Run:
     def _outcomes(self) -> dict[str, Any]:
         if self.outcome is None:
             return {}
-        step = self.training.steps
+        benchmark, steps = self.bench.task.benchmark, self.training.steps
+        outcomes = {**self.earlier, steps: self.outcome}
+        further = [
+            outcome.block(benchmark, "validation", step)
+            for step, outcome in outcomes.items()
+            if step < steps
+        ]
+        for step, outcome in outcomes.items():
+            further += outcome.component_blocks(benchmark, "validation", step)
         return {
             "method_metrics": self.outcome.metrics(),
-            "evaluation": self.outcome.block(self.bench.task.benchmark, "validation", step),
+            "evaluation": self.outcome.block(benchmark, "validation", steps),
+            **({"evaluations": further} if further else {}),
         }
+
+    def _optimizer(self) -> dict[str, Any]:
+        """Return the settings of the optimizer as TRL resolved them."""
+        if self.trainer is None:
+            return {}
+        args = self.trainer.args
+        found = {name: getattr(args, name) for name in _OPTIMIZER}
+        return {**found, "optimizer": str(getattr(args.optim, "value", args.optim))}
+
+    def _reward_block(self) -> dict[str, Any]:
+        """Return the components of the training reward, where it is not the grader itself."""
+        if not self.source.rewards:
+            return {}
+        errored = self.errored or [reward.errored for reward in self.rewards]
+        counts = errored or [0] * len(self.source.rewards)
+        blocks = zip(self.source.rewards, counts, strict=True)
+        return {"rewards": [one.block(count) for one, count in blocks]}
 
     def _cost(self, minutes: float) -> dict[str, Any]:
         tokens = {}
@@ -246,7 +393,9 @@ class _Run:
         return environment(self.device, world_size())
 
 
+_OPTIMIZER = ("weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
 _RUN_SEEDS = 1_000_000  # evaluation seeds of runs start here; those of the base lie below
+_PROCESS_SEEDS = 2**40  # far above the seeds of any run at any step
 
 
 def world_size() -> int:
@@ -269,17 +418,39 @@ def _agreed(sha256: str) -> str:
     return sha256
 
 
-def _evaluate(bench: Bench, model: Any, seed: int, progress: Progress) -> Outcome:
-    evaluation, training = bench.study.evaluation, bench.study.training
-    condition = Condition(
+def _summed(counts: list[int]) -> list[int]:
+    """Add up the counts of all processes of the run."""
+    from accelerate.utils import gather_object
+
+    if world_size() == 1:
+        return counts
+    return [sum(each) for each in zip(*gather_object([counts]), strict=True)]
+
+
+def _condition(bench: Bench, model: Any, seed: int) -> Condition:
+    evaluation = bench.study.evaluation
+    return Condition(
         samples=evaluation.samples,
         temperature=evaluation.temperature,
-        max_tokens=training.max_tokens,
+        max_tokens=bench.study.evaluated_tokens,
         seed=seed,
         batch_size=evaluation.batch_size,
         dtype=str(model.dtype).removeprefix("torch."),
     )
-    items = bench.partition.holdout
+
+
+def _evaluate(
+    bench: Bench,
+    model: Any,
+    tokenizer: Any,
+    seed: int,
+    progress: Progress,
+    process: int = 0,
+    processes: int = 1,
+) -> Outcome:
+    """Evaluate the share of one process, under a seed of its own."""
+    condition = _condition(bench, model, seed + process * _PROCESS_SEEDS)
+    items = share(bench.partition.holdout, process, processes)
     done = 0
 
     def count(rows: int) -> None:
@@ -287,8 +458,9 @@ def _evaluate(bench: Bench, model: Any, seed: int, progress: Progress) -> Outcom
         done += rows
         progress("evaluation", done, len(items) * condition.samples)
 
-    tokenizer = bench.task.tokenizer(bench.cache)
-    return evaluate(model, tokenizer, items, bench.task.scorer, condition, count)
+    columns = {item.row: item.columns for item in items}
+    components = [one.load(columns, measuring=True) for one in bench.components]
+    return evaluate(model, tokenizer, items, bench.task.scorer, condition, count, components)
 
 
 def settle(study: Study) -> None:
@@ -329,13 +501,18 @@ def visible_gpus(study: Study) -> list[str]:
     return named.split(",")[:count] if named else [str(n) for n in range(count)]
 
 
-def _lora(rank: int) -> Any:
-    if rank == 0:
+def _lora(training: Training) -> Any:
+    if training.lora_rank == 0:
         return None
     from peft import LoraConfig
 
-    # All linear layers, by PEFT's own name for them.
-    return LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear")
+    return LoraConfig(
+        r=training.lora_rank,
+        lora_alpha=training.lora_alpha or 2 * training.lora_rank,
+        lora_dropout=training.lora_dropout,
+        # All linear layers, by PEFT's own name for them.
+        target_modules=list(training.lora_targets) or "all-linear",
+    )
 
 
 def _steps(progress: Progress, total: int) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from audit.config import key_name, located
 from audit.errors import InputError, UsageError
 from audit.training.arms import task_errors, task_of
 from audit.training.checks import (
@@ -15,6 +16,7 @@ from audit.training.checks import (
     check_machine,
     check_statements,
 )
+from audit.training.components import component
 from audit.training.document import results_document, to_text
 from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, crew_for
@@ -23,6 +25,7 @@ from audit.training.ledger import Ledger, fingerprint_of
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Report, Throttled
 from audit.training.run import (
+    ArmSource,
     Bench,
     evaluate_base,
     is_main_process,
@@ -36,6 +39,7 @@ from audit.writing import write_whole
 
 if TYPE_CHECKING:
     from audit.training.progress import Bars
+    from audit.training.tasks import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +68,51 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
     task = task_of(study.task, path)
     with task_errors(path):
         partition = task.partition()
-    check_data(study, partition, path)
     cache = ledger.folder.resolve()
+    shared = ArmSource(task, partition, {})
+    sources = {arm.name: _source(study, arm, shared, path) for arm in study.arms}
+    check_data(study, partition, path, {name: one.partition for name, one in sources.items()})
+    shared = replace(shared, checkpoint=_base(task, cache, path, "task"))
+    for arm in study.arms:
+        source = sources[arm.name]
+        own = source.task is not task
+        where = key_name("arms", arm.name, "task")
+        base = _base(source.task, cache, path, where) if own else shared.checkpoint
+        sources[arm.name] = replace(source, checkpoint=base)
+    different = {name: source for name, source in sources.items() if source != shared}
+    bench = Bench(study, task, partition, cache, shared.checkpoint, different)
+    check_claims(bench, path)
+    return bench
+
+
+def _source(study: Study, arm: Arm, shared: ArmSource, path: str) -> ArmSource:
+    """Return what an arm trains on and is rewarded by; its base model is not yet looked at."""
+    table = key_name("arms", arm.name)
+    task, partition = shared.task, shared.partition
+    if arm.task != study.task:
+        task = task_of(arm.task, path, f"{table}.task")
+        with task_errors(path, f"{table}.task"):
+            partition = task.partition()
+    given = study.training if arm.training.rewards == study.training.rewards else arm.training
+    where = "training" if given is study.training else f"{table}.training"
+    rewards = []
+    for index, setting in enumerate(given.rewards):
+        try:
+            rewards.append(component(Path(path).parent, setting))
+            rewards[-1].load({})
+        except UsageError as error:
+            raise located(path, f"{where}.rewards[{index}].function", error.message) from error
+    return ArmSource(task, partition, {}, tuple(rewards))
+
+
+def _base(task: Task, cache: Path, path: str, where: str) -> dict[str, Any]:
     try:
-        with task_errors(path):
-            checkpoint = task.prepare(cache)
+        with task_errors(path, where):
+            return task.prepare(cache)
     except Exception as error:
         if not is_out_of_memory(error):
             raise
-        raise InputError("task: no memory for its base model", path=path) from error
-    bench = Bench(study, task, partition, cache, checkpoint)
-    check_claims(bench, path)
-    return bench
+        raise InputError(f"{where}: no memory for its base model", path=path) from error
 
 
 def pieces(bench: Bench) -> list[Piece]:
@@ -89,11 +126,12 @@ def pieces(bench: Bench) -> list[Piece]:
         "items": [
             (i.id, i.prompt, i.answer, i.row) for i in (*partition.train, *partition.holdout)
         ],
+        "components": [one.block(0) for one in bench.components],
         "protocol": partition.protocol,
         "checkpoint": bench.checkpoint,
         "evaluation": {**asdict(study.evaluation), "base_repeats": None},
         "benchmark": bench.task.benchmark,
-        "max_tokens": study.training.max_tokens,
+        "max_tokens": study.evaluated_tokens,
         "device": study.training.device,
         "threads": study.training.threads,
     }
@@ -111,6 +149,7 @@ def pieces(bench: Bench) -> list[Piece]:
                     "shared": shared,
                     "telemetry": telemetry,
                     "arm": {**asdict(arm), "role": None},
+                    "protocol": bench.protocol(arm),
                     "seed": seed,
                 }
             ),

@@ -18,6 +18,7 @@ from audit.training.recorder import Level
 Role = Literal["method", "control", "ablation", "other"]
 TaskName = Literal["addition", "gsm8k", "jsonl"]
 Clip = Literal["fixed", "adaptive", "region"]
+OnError = Literal["fail", "wrong"]
 
 _CLIP_KEYS: dict[str, tuple[str, ...]] = {
     "fixed": ("epsilon_low", "epsilon_high"),
@@ -35,10 +36,22 @@ class TaskSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Reward:
+    """``[[training.rewards]]``: one component of a training reward, by the name of its program."""
+
+    function: str
+    weight: float = 1.0
+    name: str = ""
+    on_error: OnError = "fail"
+
+
+@dataclass(frozen=True, slots=True)
 class Training:
     """``[training]``: what the arms share, save what ``[arms.NAME.training]`` sets otherwise.
 
-    ``vllm`` holds TRL's options for generating with vLLM, without their prefix ``vllm_``.
+    ``vllm`` holds TRL's options for generating with vLLM, without their prefix ``vllm_``, and
+    ``trl`` further fields of ``GRPOConfig``. ``lora_alpha`` 0 stands for twice the rank, and no
+    ``lora_targets`` for all linear layers. Without ``rewards`` the task's own is trained on.
     """
 
     rounds: int = 100
@@ -48,6 +61,7 @@ class Training:
     steps_per_generation: int = 1
     accumulation: int = 1
     learning_rate: float = 5e-4
+    lr_scheduler_type: str = "constant_with_warmup"
     warmup_updates: int = 0
     max_grad_norm: float = 1.0
     loss_type: str = "grpo"
@@ -56,12 +70,19 @@ class Training:
     temperature: float = 1.0
     max_tokens: int = 4
     advantage: Literal["trl", "population", "unscaled"] = "trl"
+    zero_groups: Literal["keep", "reject"] = "keep"
     dtype: Literal["float32", "bfloat16"] = "float32"
     device: Literal["cpu", "auto"] = "cpu"
     threads: int = 1
     lora_rank: int = 0
+    lora_alpha: float = 0.0
+    lora_dropout: float = 0.0
+    lora_targets: tuple[str, ...] = ()
+    keep_adapter: bool = True
     use_vllm: bool = False
     vllm: Mapping[str, Any] = field(default_factory=dict)
+    rewards: tuple[Reward, ...] = ()
+    trl: Mapping[str, Any] = field(default_factory=dict)
     activation_checkpointing: bool = False
     allow_unreachable_clip: bool = False
 
@@ -90,26 +111,38 @@ class Training:
         """Optimizer steps of a run."""
         return self.rounds * self.passes // self.accumulation
 
+    @property
+    def updates_per_step(self) -> int:
+        """Optimizer steps in one step of the record."""
+        return self.updates // self.steps
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluating:
-    """``[evaluation]``: how the base and every run are evaluated."""
+    """``[evaluation]``: how the base and every run are evaluated.
+
+    ``max_tokens`` 0 stands for that of ``[training]``. A run is evaluated after each of the steps
+    ``checkpoints`` too, counted as the record counts them.
+    """
 
     samples: int = 4
     temperature: float = 1.0
+    max_tokens: int = 0
     batch_size: int = 1200
     seed: int = 0
     base_repeats: int = 3
+    checkpoints: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """``[arms.NAME]``: the clip, and the training with what this arm sets otherwise."""
+    """``[arms.NAME]``: the clip, and training and task with what this arm sets otherwise."""
 
     name: str
     role: Role
     clip: Clip
     training: Training
+    task: TaskSettings
     epsilon_low: float | None = None
     epsilon_high: float | None = None
     epsilon_high_max: float | None = None
@@ -163,12 +196,18 @@ class Study:
     claims: tuple[Mapping[str, Any], ...]
     verified: Mapping[str, Any] | None
     limitations: tuple[str, ...]
+    plan: Mapping[str, Any] | None = None
     source_sha256: str = field(default="", compare=False)
 
     @property
     def method(self) -> Arm:
         """The arm under test."""
         return next(arm for arm in self.arms if arm.role == "method")
+
+    @property
+    def evaluated_tokens(self) -> int:
+        """Most tokens of a response in the evaluation, which is one for all arms."""
+        return self.evaluation.max_tokens or self.training.max_tokens
 
     @property
     def launched(self) -> list[tuple[Arm, int]]:
@@ -196,27 +235,40 @@ def _study(config: Config) -> Study:
     return build(
         Study,
         {**content, "claims": content.get("claims", []), "verified": content.get("verified")},
-        task=TaskSettings(task["name"], {k: v for k, v in task.items() if k != "name"}),
-        training=build(Training, shared),
+        task=_task(task),
+        training=_training(shared),
         evaluation=build(Evaluating, content.get("evaluation", {})),
         telemetry=build(Telemetry, content.get("telemetry", {})),
-        arms=tuple(_arm(name, table, shared) for name, table in content["arms"].items()),
+        arms=tuple(_arm(name, table, shared, task) for name, table in content["arms"].items()),
         limitations=tuple(content.get("limitations", ())),
         source_sha256=config.sha256,
         **{k: build(v, content[k]) if k in content else None for k, v in optional.items()},
     )
 
 
-def _arm(name: str, table: Mapping[str, Any], shared: Mapping[str, Any]) -> Arm:
-    """Build an arm: its training is the shared one with its own settings on top."""
-    training = build(Training, {**shared, **table.get("training", {})})
-    return build(Arm, table, name=name, training=training)
+def _task(table: Mapping[str, Any]) -> TaskSettings:
+    return TaskSettings(table["name"], {k: v for k, v in table.items() if k != "name"})
+
+
+def _training(table: Mapping[str, Any]) -> Training:
+    rewards = tuple(build(Reward, one) for one in table.get("rewards", ()))
+    return build(Training, table, rewards=rewards)
+
+
+def _arm(
+    name: str, table: Mapping[str, Any], shared: Mapping[str, Any], task: Mapping[str, Any]
+) -> Arm:
+    """Build an arm: training and task are the shared ones with its own settings on top."""
+    training = _training({**shared, **table.get("training", {})})
+    own = _task({**task, **table.get("task", {})})
+    return build(Arm, table, name=name, training=training, task=own)
 
 
 def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield what a study that keeps its schema still gets wrong."""
     shared = content.get("training", {})
-    yield from _training_faults(build(Training, shared), "training")
+    yield from _training_faults(_training(shared), "training")
+    steps = content.get("evaluation", {}).get("checkpoints", ())
     arms = content["arms"]
     methods = sum(table["role"] == "method" for table in arms.values())
     if methods != 1:
@@ -227,9 +279,17 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
         for key in _SAME_FOR_ALL:
             if key in own:
                 yield f"{where}.training.{key}", "is one for all arms; set it in [training]"
+        training = _training({**shared, **own})
         if own:
-            training = build(Training, {**shared, **own})
             yield from _training_faults(training, f"{where}.training")
+        if steps and max(steps) >= training.steps:
+            yield (
+                "evaluation.checkpoints",
+                f"{max(steps)} is not before the last of the {training.steps} steps of {name}",
+            )
+        for key in table.get("task", {}):
+            if key not in OWN_TASK_KEYS[content["task"]["name"]]:
+                yield f"{where}.task.{key}", f"no arm's own in task {content['task']['name']!r}"
 
 
 def _clip_faults(table: Mapping[str, Any], where: str) -> Iterator[Fault]:
@@ -250,6 +310,21 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
             f"{where}.beta",
             "needs a lora_rank: with an adapter the base itself is the reference, without one no "
             "reference is kept",
+        )
+    names = [one.name or one.function.rpartition(":")[2] for one in training.rewards]
+    for index, name in enumerate(names):
+        if name in (*names[:index], *_NAMES_TAKEN):
+            yield f"{where}.rewards[{index}].name", f"{name!r} is the name of another metric"
+    if training.zero_groups == "reject" and training.use_vllm:
+        yield f"{where}.zero_groups", "'reject' generates with transformers alone; use_vllm = false"
+    for key in ("lora_alpha", "lora_dropout", "lora_targets"):
+        if getattr(training, key) and not training.lora_rank:
+            yield f"{where}.{key}", "means nothing without a lora_rank"
+    if training.warmup_updates >= max(1, training.updates):
+        # TRL's schedules begin the warm-up at 0, so that the first update trains nothing.
+        yield (
+            f"{where}.warmup_updates",
+            f"the learning rate would rise from 0 over all {training.updates} updates of the run",
         )
     if training.vllm and not training.use_vllm:
         yield f"{where}.vllm", "means nothing without use_vllm = true"
@@ -277,4 +352,15 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
         )
 
 
-_SAME_FOR_ALL = ("max_tokens", "device", "threads")  # the evaluation and the process rest on them
+_SAME_FOR_ALL = ("device", "threads")  # the process rests on them
+_NAMES_TAKEN = ("accuracy", "target")
+_DATA_KEYS = ("train_prompts", "where", "order", "model", "revision", "dtype")
+OWN_TASK_KEYS: dict[str, tuple[str, ...]] = {
+    "addition": (
+        *("where", "order", "base_seed", "hidden_size", "layers", "heads", "intermediate_size"),
+        *("warm_up_steps", "warm_up_schedule", "warm_up_batch", "warm_up_learning_rate"),
+    ),
+    "gsm8k": _DATA_KEYS,
+    "jsonl": (*_DATA_KEYS, "train", "mixture", "instruction"),
+}
+"""Keys of ``[task]`` that ``[arms.NAME.task]`` may set: the others make the evaluation."""

@@ -7,6 +7,8 @@ is computed beside it without touching the random state or the gradient.
 from __future__ import annotations
 
 import math
+import random
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -28,6 +30,7 @@ Advantage = Literal["trl", "population"]
 
 _INDEX_KEY = "audit_sequence"
 _COUNT_KEY = "audit_correct"
+_MOST_DRAWS = 50
 _UNTIMED = ("step_time",)  # a clock reading would make two identical runs differ
 
 
@@ -51,6 +54,9 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         ``scale_rewards="none"`` in the arguments it is TRL's ``r - mean``.
     correct_at : float
         A response counts as right when its first reward reaches this.
+    zero_groups : {"keep", "reject"}
+        Keep groups whose rewards are all equal, as TRL does, or draw further prompts in their
+        place; in one process, from text alone.
     allow_unreachable_clip : bool
         Train although no update can see a ratio other than 1; the record then says so.
 
@@ -70,6 +76,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         recorder: Recorder,
         advantage: Advantage = "trl",
         correct_at: float = 1.0,
+        zero_groups: Literal["keep", "reject"] = "keep",
         allow_unreachable_clip: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -79,6 +86,10 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         if advantage == "population" and args.scale_rewards == "none":
             raise UsageError("advantage='population' is scaled, and scale_rewards is 'none'")
         super().__init__(model, reward_funcs, args, **kwargs)
+        if zero_groups == "reject" and self.accelerator.num_processes > 1:
+            raise UsageError("zero_groups: further prompts are drawn in one process alone")
+        self.zero_groups = zero_groups
+        self._further: Iterator[dict[str, Any]] = iter(())
         self.trust_region = trust_region
         self.recorder = recorder
         self.advantage = advantage
@@ -111,6 +122,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
                 "resume_from_checkpoint: the rounds before the checkpoint would be missing from "
                 "the record; train from the start"
             )
+        self._further = _endlessly(self.train_dataset, self.args.seed)
         # The call that TRL ends its construction with, so plain TRL's run is the same run.
         set_seed(self.args.seed, device_specific=True)
         return super().train(*args, **kwargs)
@@ -138,7 +150,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
                 "responses_per_group": self.num_generations,
                 "advantage": self._formula(),
                 "loss_type": args.loss_type,
-                "zero_groups": "kept",
+                "zero_groups": "kept" if self.zero_groups == "keep" else "rejected",
                 "clip_reachable": self.clip_reachable,
             },
             "clip_activity": recorder.clip_activity(),
@@ -171,28 +183,79 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         return table
 
     def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
-        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if not self.model.training:
+            output: dict[str, Any] = super()._generate_and_score_completions(inputs)
             return output
-        if self._reward_table is None:
-            raise RuntimeError("TRL no longer scores completions through _calculate_rewards")
+        if self.zero_groups == "reject":
+            output, inputs, correct, rewards = self._without_zero_groups(inputs)
+        else:
+            output, correct, rewards = self._drawn(inputs)
         size = output["advantages"].shape[0]
         first = self.accelerator.process_index * size
-        mine = slice(first, first + size)
-        right = (self._reward_table[:, 0] >= self.correct_at).view(-1, self.num_generations)
-        correct = right.sum(dim=1)
-        # nansum, as TRL adds rewards up: a response that a function leaves out adds nothing.
-        rewards = (self._reward_table * self.reward_weights.to(right.device)).nansum(dim=1)
-        if self.advantage == "population":
-            output["advantages"] = population_advantages(rewards, self.num_generations)[mine]
         offset = self._begin_round(inputs, output["advantages"], rewards, correct)
         # Extra (B,) tensors are shuffled and split together with their sequences.
-        output[_COUNT_KEY] = correct.repeat_interleave(self.num_generations)[mine]
+        counts = correct.repeat_interleave(self.num_generations)
+        output[_COUNT_KEY] = counts[first : first + size]
         output[_INDEX_KEY] = torch.arange(
-            offset + first, offset + first + size, device=right.device
+            offset + first, offset + first + size, device=correct.device
         )
-        self._reward_table = None
         return output
+
+    def _drawn(self, inputs: Any) -> tuple[dict[str, Any], Tensor, Tensor]:
+        """Let TRL generate and score; right responses by group, and rewards, of all processes."""
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if self._reward_table is None:
+            raise RuntimeError("TRL no longer scores completions through _calculate_rewards")
+        right = (self._reward_table[:, 0] >= self.correct_at).view(-1, self.num_generations)
+        # nansum, as TRL adds rewards up: a response that a function leaves out adds nothing.
+        rewards = (self._reward_table * self.reward_weights.to(right.device)).nansum(dim=1)
+        self._reward_table = None
+        if self.advantage == "population":
+            size = output["advantages"].shape[0]
+            first = self.accelerator.process_index * size
+            every = population_advantages(rewards, self.num_generations)
+            output["advantages"] = every[first : first + size]
+        return output, right.sum(dim=1), rewards
+
+    def _without_zero_groups(
+        self, inputs: list[dict[str, Any]]
+    ) -> tuple[dict[str, Any], list[dict[str, Any]], Tensor, Tensor]:
+        """Draw prompts until as many groups as asked have rewards that differ.
+
+        Rejected groups are counted with their tokens. Where ``_MOST_DRAWS`` do not suffice the run
+        fails: what it was to be trained on is not there.
+        """
+        k, wanted = self.num_generations, len(inputs) // self.num_generations
+        kept: list[tuple[dict[str, Any], Tensor, Tensor]] = []
+        rows: list[dict[str, Any]] = []
+        ids: list[list[int]] = []
+        texts: list[str] = []
+        groups = 0
+        for _ in range(_MOST_DRAWS):
+            output, correct, rewards = self._drawn(inputs)
+            by_group = rewards.view(-1, k)
+            varied = (by_group != by_group[:, :1]).any(dim=1)
+            every = varied.repeat_interleave(k)
+            places = every.nonzero().flatten().tolist()
+            drawn_ids, drawn_texts = self._responses
+            rejected = [n for n in range(len(inputs)) if not every[n]]
+            self.recorder.reject(len(rejected) // k, sum(len(drawn_ids[n]) for n in rejected))
+            if places:
+                kept.append((_rows(output, every), correct[varied], rewards[every]))
+                rows += [inputs[n] for n in places]
+                ids += [drawn_ids[n] for n in places]
+                texts += [drawn_texts[n] for n in places]
+                groups += len(places) // k
+            if groups == wanted:
+                self._responses = (ids, texts)
+                outputs, counts, scores = zip(*kept, strict=True)
+                whole = _joined(outputs, self._tokenizer.pad_token_id)
+                return whole, rows, torch.cat(counts), torch.cat(scores)
+            inputs = [next(self._further) for _ in range(wanted - groups)]
+            inputs = [row for row in inputs for _ in range(k)]
+        raise RuntimeError(
+            f"in {_MOST_DRAWS} draws {groups} of {wanted} groups had rewards that differ"
+        )
 
     def _begin_round(
         self, inputs: Any, advantages: Tensor, rewards: Tensor, correct: Tensor
@@ -282,10 +345,10 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Close the update that TRL logs, then let TRL log it."""
         if self.model.training and "grad_norm" in logs and self._losses:
-            self._end_update(float(logs["grad_norm"]))
+            self._end_update(float(logs["grad_norm"]), logs.get("learning_rate"))
         super().log(logs, start_time)
 
-    def _end_update(self, gradient_norm: float) -> None:
+    def _end_update(self, gradient_norm: float, learning_rate: float | None) -> None:
         loss = self.accelerator.gather(torch.stack(self._losses).sum()).mean().item()
         if not (math.isfinite(loss) and math.isfinite(gradient_norm)):
             raise Diverged(
@@ -301,8 +364,53 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
             for name, values in self._metrics["train"].items()
             if name not in _UNTIMED and values and all(map(math.isfinite, values))
         }
+        if learning_rate is not None:
+            metrics["learning_rate"] = learning_rate
         audits = tuple(a for _, a in sorted(by_sequence.items()) if a.tokens)
         self.recorder.end_update(Update(loss, gradient_norm, audits, metrics))
+
+
+def _endlessly(dataset: Any, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a data set over and over, each time in another order of the seed's."""
+    order = random.Random(seed)
+    while True:
+        places = list(range(len(dataset)))
+        order.shuffle(places)
+        for place in places:
+            yield dataset[place]
+
+
+def _rows(output: dict[str, Any], chosen: Tensor) -> dict[str, Any]:
+    """Return the chosen sequences of a batch; what is of no sequence is left out."""
+    size = chosen.shape[0]
+    return {
+        name: value[chosen]
+        for name, value in output.items()
+        if isinstance(value, torch.Tensor) and value.ndim and value.shape[0] == size
+    }
+
+
+def _joined(outputs: Sequence[dict[str, Any]], pad: int) -> dict[str, Any]:
+    """Put batches together: prompts padded on the left, completions on the right."""
+    whole: dict[str, Any] = {}
+    for name in outputs[0]:
+        parts = [output[name] for output in outputs]
+        if parts[0].ndim == 2:
+            width = max(part.shape[1] for part in parts)
+            value = pad if name.endswith("_ids") else 0
+            left = name.startswith("prompt_")
+            parts = [
+                torch.nn.functional.pad(
+                    part,
+                    (width - part.shape[1], 0) if left else (0, width - part.shape[1]),
+                    value=value,
+                )
+                for part in parts
+            ]
+        whole[name] = torch.cat(parts)
+    # As TRL counts it: the tokens that enter the loss.
+    whole["num_items_in_batch"] = whole["completion_mask"].sum()
+    return whole
 
 
 def audit_columns(

@@ -13,7 +13,8 @@ Document = dict[str, Any]
 
 
 def counts(rate: float, tasks: int, number: int) -> list[int]:
-    return np.random.default_rng(number).binomial(4, rate, tasks).tolist()
+    drawn: list[int] = np.random.default_rng(number).binomial(4, rate, tasks).tolist()
+    return drawn
 
 
 def evaluated(benchmark: str, rate: float, tasks: int, number: int) -> Document:
@@ -59,7 +60,7 @@ def mean(document: Document, name: str) -> float:
             ]
             scores.append(sum(block["correct"]) / 4 / len(block["correct"]))
         ends.append(sum(scores) / len(scores))
-    return ends[0] - ends[1]
+    return float(ends[0] - ends[1])
 
 
 @pytest.mark.parametrize(

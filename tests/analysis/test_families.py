@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
+from made_studies import study as plain
 from test_averages import study
 from test_what_counts import honest
-from test_what_counts import study as plain
 
 from audit.cli.main import main
 

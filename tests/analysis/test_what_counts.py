@@ -13,13 +13,15 @@ from made_studies import Document, analysed, base, scores, study
 from audit.analysis import analyse
 from audit.facts.siblings import run_keys
 from audit.results import from_document
+from audit.stats import SeedDelta
 
 GAIN = "gain accuracy recipe over control"
 TASKS = 120
 
 
 def draws(rate: float | np.ndarray, number: int, k: int = 4, tasks: int = TASKS) -> list[int]:
-    return np.random.default_rng(number).binomial(k, rate, tasks).tolist()
+    drawn: list[int] = np.random.default_rng(number).binomial(k, rate, tasks).tolist()
+    return drawn
 
 
 DIFFICULTY = np.random.default_rng(1).beta(0.7, 0.9, TASKS)
@@ -143,7 +145,10 @@ def test_variants_of_one_item_are_read_from_their_ids() -> None:
     (comparison,) = analysed(document).comparisons
     by_grouping = {n.reading.grouping: n for n in comparison.numbers}
     assert by_grouping["stems"].tasks == 12
-    assert by_grouping["stems"].result.random.se > 2 * by_grouping["tasks"].result.random.se
+    stems, tasks = (by_grouping[name].result for name in ("stems", "tasks"))
+    assert isinstance(stems, SeedDelta)
+    assert isinstance(tasks, SeedDelta)
+    assert stems.random.se > 2 * tasks.random.se
     assert comparison.reading is not None
     assert comparison.reading.grouping == "stems"
 
@@ -208,7 +213,7 @@ def test_a_difference_inside_the_margin_is_equivalent_even_where_zero_is_exclude
 def test_more_decimals_never_refuse_what_fewer_pass(decimals: int) -> None:
     control, treatment = [0.5013, 0.4921, 0.5102, 0.4987], [0.5712, 0.5631, 0.5804, 0.5698]
     rounded = [[round(value, decimals) for value in arm] for arm in (control, treatment)]
-    found = judged(scores(*rounded, None), f"{GAIN} for these tasks")
+    found = judged(scores(rounded[0], rounded[1], None), f"{GAIN} for these tasks")
     assert found == (True, "supported")
 
 

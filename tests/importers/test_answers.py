@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from audit.importers.study import Layout
 Files = list[tuple[str | None, Path]]
 
 
-def lines(folder: Path, rows: list[dict[str, Any]], name: str = "x.jsonl") -> Path:
+def lines(folder: Path, rows: Sequence[Any], name: str = "x.jsonl") -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -230,7 +231,7 @@ def test_an_empty_response_graded_as_right_is_an_error_of_the_grader(tmp_path: P
 
 
 def test_per_item_files_keep_the_same_rules(tmp_path: Path) -> None:
-    items = [
+    items: list[dict[str, Any]] = [
         {"i": 0, "correct": True, "response": "7"},
         {"i": 1, "correct": None, "response": "8"},
         {"i": 2, "correct": 0, "response": "", "error": "timeout"},

@@ -14,9 +14,12 @@ import pytest
 import run_folders as made
 
 from audit.cli.main import main
-from audit.errors import ImportRefused, InputError
+from audit.errors import AuditError, ImportRefused, InputError
 from audit.importers.folder.bringing_in import Brought, bring_in
+from audit.importers.folder.claiming_files import claim
 from audit.importers.folder.said import Said
+from audit.importers.folder.walking import walk
+from audit.importers.readers.found import Found
 
 
 def brought(root: Path, **said: Any) -> Brought:
@@ -537,17 +540,26 @@ def test_more_answers_than_were_asked_for_are_two_evaluations(tmp_path: Path) ->
         brought(tmp_path)
 
 
-def test_missing_answers_count_as_wrong_only_where_the_user_says_so(tmp_path: Path) -> None:
+def test_answers_that_the_settings_ask_for_and_that_are_absent_are_errored(tmp_path: Path) -> None:
     made.verifiers(tmp_path)
     path = next(tmp_path.rglob("results.jsonl"))
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
-    as_given = document_of(tmp_path)
-    filled = document_of(tmp_path, missing="wrong")
+    document = document_of(tmp_path)
+    assert {sum(run["evaluation"]["samples"]) for _, run in runs_of(document)} == {3 * made.TASKS}
+    assert sum(sum(run["evaluation"]["errored"]) for _, run in runs_of(document)) == 1
+
+
+def test_answers_nobody_asked_for_are_missed_only_where_the_user_says_so(tmp_path: Path) -> None:
+    made.evalplus(tmp_path)
+    path = next(tmp_path.rglob("*.eval_results.json"))
+    document = json.loads(path.read_text())
+    document["eval"]["HumanEval/0"].pop()
+    path.write_text(json.dumps(document))
     answers = [
-        sorted(sum(run["evaluation"]["samples"]) for _, run in runs_of(document))
-        for document in (as_given, filled)
+        sorted(sum(run["evaluation"]["samples"]) for _, run in runs_of(found))
+        for found in (document_of(tmp_path), document_of(tmp_path, missing="wrong"))
     ]
-    whole = 3 * made.TASKS
+    whole = 2 * made.TASKS
     assert answers == [[whole - 1, *[whole] * 5], [whole] * 6]
 
 
@@ -707,3 +719,96 @@ def test_a_results_file_among_the_inputs_is_refused(tmp_path: Path) -> None:
     made.put_json(path, {"schema_version": 2, "method": "a", "seed_results": []})
     with pytest.raises(ImportRefused, match="a results file already"):
         brought(tmp_path, paths=[str(path)])
+
+
+_OTHER: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    1.5,
+    "",
+    "x",
+    [],
+    {},
+    [1],
+    ["a"],
+    {"a": 1},
+    [[]],
+    [None],
+    [{}],
+    2**60,
+)
+
+
+def _damaged(document: Any, state: random.Random) -> None:
+    """Put another value, or none, at a place of a parsed document."""
+    node, place = document, None
+    while isinstance(node, dict | list) and node and (place is None or state.random() < 0.75):
+        key = state.choice(list(node)) if isinstance(node, dict) else state.randrange(len(node))
+        place = (node, key)
+        node = node[key]
+    if place is not None:
+        place[0][place[1]] = state.choice(_OTHER)
+
+
+@pytest.mark.parametrize("name", [*made.PER_TASK, *made.SCORES])
+def test_a_file_with_a_value_of_another_kind_is_read_or_refused_in_one_line(
+    name: str, tmp_path: Path
+) -> None:
+    make = made.PER_TASK[name][0] if name in made.PER_TASK else made.SCORES[name]
+    make(tmp_path)
+    files = sorted(path for path in tmp_path.rglob("*.json*"))
+    state = random.Random(name)
+    for _ in range(12 if files else 0):
+        path = state.choice(files)
+        text = path.read_text()
+        lines = text.splitlines()
+        line = state.randrange(len(lines))
+        document = json.loads(lines[line])
+        _damaged(document, state)
+        path.write_text("\n".join([*lines[:line], json.dumps(document), *lines[line + 1 :]]) + "\n")
+        said = _said_of(tmp_path)
+        assert said is None or "\n" not in said
+        path.write_text(text)
+
+
+def _said_of(folder: Path) -> str | None:
+    """Return the line that a folder is refused with, None where it is read."""
+    try:
+        brought(folder)
+    except AuditError as error:
+        return str(error)
+    return None
+
+
+def test_files_that_no_reader_knows_by_name_are_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        made.put(tmp_path / f"media/{number}.png", "x")
+        made.put(tmp_path / f"notes/{number}.txt", "x")
+    monkeypatch.setattr(Found, "head", property(lambda found: pytest.fail(found.relative)))
+    assert len(claim(walk([str(tmp_path)])).unread) == 100
+
+
+def test_a_seed_of_an_evaluation_s_settings_or_header_is_no_training_seed(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        items = [{"id": n, "correct": bool(n % (seed + 1))} for n in range(6)]
+        run = tmp_path / f"a/x{seed}"
+        made.put_json(run / "answers.json", {"benchmark": "sums", "seed": seed, "items": items})
+        made.put_json(run / "eval_config.json", {"seed": seed, "temperature": 0.7})
+    document = bring_in([str(tmp_path)], Said(arm_from="{arm}/*")).document
+    assert document is not None
+    assert [run["seed"] for _, run in runs_of(document)] == [None, None]
+    assert {run["evaluation"]["benchmark"] for _, run in runs_of(document)} == {"sums"}
+
+
+def test_a_training_seed_in_a_file_s_header_is_the_user_s_word(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        items = [{"id": n, "correct": bool(n % (seed + 1))} for n in range(6)]
+        header = {"benchmark": "sums", "train_seed": seed, "items": items}
+        made.put_json(tmp_path / f"a/x{seed}/answers.json", header)
+    document = bring_in([str(tmp_path)], Said(arm_from="{arm}/*")).document
+    assert document is not None
+    found = [(run["seed"], run["identified_by"]) for _, run in runs_of(document)]
+    assert found == [(1, "user"), (2, "user")]

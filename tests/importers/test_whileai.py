@@ -74,7 +74,10 @@ def test_a_score_that_is_the_mean_of_rounded_seeds_is_said_to_be(tmp_path: Path)
     assert document["reported"]["arms"]["recipe"]["seeds"] == 4
     assert "recipe: its score is the mean of 4 seeds" in notes
     assert "examples" not in runs(document)[0]["method_metrics"]
-    assert any("is no whole count out of 200 (rounded?)" in note for note in notes)
+    assert any("0.839 is no whole count out of 200, to the digits" in note for note in notes)
+    arms["recipe"] |= {"score": 0.93375, "per_seed": [0.84, 0.935, 0.99, 0.97]}
+    document, _ = bring(written(tmp_path, arms=arms))
+    assert {run["method_metrics"]["examples"] for run in runs(document)} == {200}
 
 
 def test_a_per_seed_table_labels_its_runs() -> None:

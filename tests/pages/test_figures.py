@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from audit.pages.figures import FIGURES, Figure
+from audit.pages.figures import FIGURES, Figure, draw
 from audit.pages.figures.canvas import INK, PAPER, styled
 from audit.pages.figures.drawing import same_drawing
 from audit.pages.recipe import Recipe
@@ -32,7 +32,7 @@ def shipped(name: str) -> Variables:
 
 @pytest.fixture(scope="module")
 def full() -> tuple[Figure, ...]:
-    return study(json.loads(FULL.read_text(encoding="utf-8"))).figures.drawn
+    return draw(study(json.loads(FULL.read_text(encoding="utf-8")))).drawn
 
 
 def test_a_full_file_has_every_figure(full: tuple[Figure, ...]) -> None:
@@ -40,7 +40,7 @@ def test_a_full_file_has_every_figure(full: tuple[Figure, ...]) -> None:
 
 
 def test_two_drawings_have_the_same_bytes(full: tuple[Figure, ...]) -> None:
-    again = study(json.loads(FULL.read_text(encoding="utf-8"))).figures.drawn
+    again = draw(study(json.loads(FULL.read_text(encoding="utf-8")))).drawn
     assert [figure.svg for figure in again] == [figure.svg for figure in full]
     assert full[0].png() == again[0].png()
 
@@ -49,7 +49,7 @@ def test_a_users_settings_of_matplotlib_change_nothing(full: tuple[Figure, ...])
     import matplotlib
 
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.fonttype": "path"}):
-        again = study(json.loads(FULL.read_text(encoding="utf-8"))).figures.drawn
+        again = draw(study(json.loads(FULL.read_text(encoding="utf-8")))).drawn
     assert [figure.svg for figure in again] == [figure.svg for figure in full]
 
 
@@ -146,7 +146,7 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_a_figure_without_its_data_says_why(name: str) -> None:
-    figures = shipped(name).figures
+    figures = draw(shipped(name))
     titles = {title: stem for stem, title, _ in FIGURES}
     reasons = {titles[title]: why for title, why in figures.left_out}
     assert reasons.keys() == LEFT_OUT[name].keys()
@@ -160,7 +160,7 @@ def test_a_file_of_one_bare_run_has_no_figure() -> None:
         "method": "only",
         "seed_results": [{"seed": 1, "method_metrics": {"accuracy": 0.5}}],
     }
-    figures = study(document).figures
+    figures = draw(study(document))
     assert figures.drawn == ()
     assert len(figures.left_out) == len(FIGURES)
 

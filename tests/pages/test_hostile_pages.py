@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from audit.pages.figures import draw
 from audit.pages.figures.figure import Figures
 from audit.pages.recipe import Recipe, read_recipe
 from audit.pages.render import page_of
@@ -51,14 +52,16 @@ def prose(tmp_path_factory: pytest.TempPathFactory) -> Recipe:
     return read_recipe(path)
 
 
-def gathered(document: dict[str, Any], recipe: Recipe, *, figures: bool = False) -> Variables:
+def gathered(document: dict[str, Any], recipe: Recipe) -> Variables:
     # By way of JSON, as a file would come.
     results = from_document(json.loads(json.dumps(document)), "results.json")
     assert results.faults == ()
-    variables = gather(results, Policy(), recipe)
-    if not figures:
-        vars(variables)["figures"] = Figures((), ())
-    return variables
+    return gather(results, Policy(), recipe)
+
+
+def undrawn(study: Variables, template: str) -> str:
+    """Return the page of a study without its figures, which take a second each."""
+    return page_of([study], template, lambda _: Figures((), ())).text
 
 
 PLAIN: dict[str, str] = {}
@@ -68,7 +71,7 @@ def plain_page(recipe: Recipe, template: str) -> str:
     """Return the page of the same file with plain text in its fields."""
     if template not in PLAIN:
         study = gathered(made_hostile(lambda field: field), recipe)
-        PLAIN[template] = page_of([study], template).text
+        PLAIN[template] = undrawn(study, template)
     return PLAIN[template]
 
 
@@ -115,7 +118,7 @@ def test_hostile_text_leaves_a_markdown_page_as_it_was(
     prose: Recipe, template: str, text: str
 ) -> None:
     plain = plain_page(prose, template)
-    page = page_of([gathered(made_hostile(lambda field: f"{field} {text}"), prose)], template).text
+    page = undrawn(gathered(made_hostile(lambda field: f"{field} {text}"), prose), template)
     rows_have_equal_pipes(page)
     # In a block of code nothing can be escaped, and nothing needs to be.
     assert "{{" not in re.sub(r"^```bash.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
@@ -168,7 +171,7 @@ def html_tags(text: str) -> list[str]:
 @pytest.mark.parametrize("text", STRINGS, ids=range(len(STRINGS)))
 def test_hostile_text_leaves_an_html_page_as_it_was(prose: Recipe, text: str) -> None:
     spoilt = gathered(made_hostile(lambda field: f"{field} {text}"), prose)
-    pages = [plain_page(prose, "recipe.html.j2"), page_of([spoilt], "recipe.html.j2").text]
+    pages = [plain_page(prose, "recipe.html.j2"), undrawn(spoilt, "recipe.html.j2")]
     assert "<script" not in pages[1].lower()
     assert "@import" not in pages[1]
     # A link whose address is no address is text; both pages have the same others.
@@ -180,9 +183,10 @@ def test_hostile_text_leaves_an_html_page_as_it_was(prose: Recipe, text: str) ->
 def test_figures_of_hostile_names_are_well_formed(prose: Recipe, text: str) -> None:
     from xml.etree import ElementTree
 
-    study = gathered(made_hostile(lambda field: f"{field} {text}"), prose, figures=True)
-    assert len(study.figures.drawn) == 6
-    for figure in study.figures.drawn:
+    study = gathered(made_hostile(lambda field: f"{field} {text}"), prose)
+    drawn = draw(study).drawn
+    assert len(drawn) == 6
+    for figure in drawn:
         root = ElementTree.fromstring(figure.svg)
         assert not [
             e for e in root.iter() if str(e.tag).endswith(("script", "foreignObject", "image"))
@@ -191,6 +195,6 @@ def test_figures_of_hostile_names_are_well_formed(prose: Recipe, text: str) -> N
 
 
 def test_every_hostile_field_reaches_the_page(prose: Recipe) -> None:
-    study = gathered(made_hostile(lambda field: f"{field} Zq9"), prose, figures=True)
+    study = gathered(made_hostile(lambda field: f"{field} Zq9"), prose)
     page = page_of([study], "recipe.md.j2").text
     assert page.count("Zq9") > 60

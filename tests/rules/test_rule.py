@@ -19,7 +19,7 @@ def document(*runs: dict[str, Any]) -> dict[str, Any]:
     return {"schema_version": 2, "method": "m", "seed_results": running}
 
 
-def said(made: Rule, *runs: dict[str, Any]) -> list[CheckResult]:
+def said(made: Rule, *runs: Any) -> list[CheckResult]:
     return list(made.check(Case(from_document(document(*runs)))))
 
 

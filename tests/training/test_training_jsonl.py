@@ -184,7 +184,7 @@ def test_verify_finds_no_error_and_says_what_the_user_left_open(
     reasons = {n.slug: n.reason for n in report.not_checked}
     assert reasons["test-split-read"] == "the file has no flag that says so"
     assert reasons["gold-in-generation"] == "the file has no flag that says so"
-    assert reasons["leakage-flags"] == "no flag stands more than once"
+    assert reasons["leakage-flags"] == "no such flag is recorded in two places"
     assert reasons["unverified-data"] == "the file does not say whether the data was verified"
 
 
@@ -448,6 +448,30 @@ def test_a_damaged_model_is_named_with_the_key(tmp_path: Path, character_model: 
     weights.write_bytes(weights.read_bytes()[:100])
     with pytest.raises(InputError, match=r"toml:\d+: task\.model: no model can be loaded "):
         prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
+
+
+def test_rows_of_several_files_are_filtered_mixed_and_put_in_one_order(
+    tmp_path: Path, character_model: Path
+) -> None:
+    (tmp_path / "heldout.jsonl").write_bytes(OTHER)
+    levels: dict[str, list[float]] = {"train": [3, 1, 2], "more": [0, 9, 2.5]}
+    for name, values in levels.items():
+        rows = [
+            {"question": f"{name} {v}?", "answer": "1", "level": v, "tags": ["x"]} for v in values
+        ]
+        write_rows(tmp_path / f"{name}.jsonl", rows)
+    partition = partition_of(
+        tmp_path,
+        character_model,
+        where={"level": {"min": 1, "max": 3}},
+        order="-level",
+        train_prompts=2,
+        mixture=[{"train": "more.jsonl", "prompts": 1}],
+    )
+    assert [item.columns["level"] for item in partition.train] == [3, 2.5, 2]
+    assert [item.row for item in partition.train] == [0, 5, 2]
+    assert partition.train[1].columns == {"level": 2.5, "tags": ["x"]}
+    assert len(partition.dataset["mixture_sha256"]) == 1
 
 
 def test_blank_lines_a_mark_and_the_ends_of_lines_are_passed_over(

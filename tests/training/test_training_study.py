@@ -62,7 +62,7 @@ def test_aggregates_are_of_the_runs(reference: Any) -> None:
     expected = {
         "method_metrics.accuracy": top,
         "fixed_clip.validation.accuracy": control,
-        "paired_accuracy_difference_vs_fixed": top - control,
+        "paired_accuracy_difference_vs_fixed-clip": top - control,
     }
     assert set(reference["aggregate_metrics"]) == set(expected)
     for name, found in reference["aggregate_metrics"].items():
@@ -247,7 +247,7 @@ def test_an_unreachable_clip_is_refused_before_a_step_is_spent(
     study = study_path(UNREACHABLE)
     for more in ((), ("--dry-run",)):
         with pytest.raises(
-            InputError, match=r"study\.toml: training\.accumulation: the clip cannot"
+            InputError, match=r"study\.toml:\d+: training\.accumulation: the clip cannot"
         ):
             audit_train(str(study), "-o", str(output), *more)
     assert list(tmp_path.iterdir()) == [study]
@@ -466,7 +466,7 @@ CLAIMED = '[[claims]]\nmetric = "accuracy"\narm = "adaptive-clip"\nagainst = "fi
         (
             "[[claims]]",
             '[[claims]]\ndirection = "loss"\nid = "main"\n[[claims]]',
-            "claims: two have the id 'main'",
+            "claims\\[1\\].id: 'main' is the id",
         ),
     ],
 )
@@ -480,7 +480,7 @@ def test_a_claim_that_the_study_could_never_carry_is_refused_before_it_trains(
     if message is None:
         assert prepare(read_study(study), str(study), Ledger(tmp_path / "x")).study.claims
     else:
-        with pytest.raises(InputError, match=rf"study\.toml: {message}"):
+        with pytest.raises(InputError, match=rf"study\.toml:\d+: {message}"):
             prepare(read_study(study), str(study), Ledger(tmp_path / "x"))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from audit.cli.main import main
 from audit.errors import ConfigError, InputError
 from audit.schema import published_schema
 from audit.training.arms import changed_fields, protocol, task_of
@@ -70,7 +71,7 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
     [
         ("seeds = [1, 2]", "", "seeds: missing"),
         ("seeds = [1, 2]", "seeds = []", "seeds: expected at least 1 entry"),
-        ("seeds = [1, 2]", "seeds = [1, 1]", "seeds: expected no entry twice"),
+        ("seeds = [1, 2]", "seeds = [1, 1]", "seeds: expected distinct entries"),
         ("seeds = [1, 2]", "seeds = [1, true]", "seeds[1]: expected a whole number"),
         ("seeds = [1, 2]", "seeds = [1, -2]", "seeds[1]: expected 0 or more, found -2"),
         ("seeds = [1, 2]", "seed = [1, 2]", "1: seed: unknown key; did you mean 'seeds'"),
@@ -209,6 +210,25 @@ def test_an_unknown_setting_of_the_task_is_named(tmp_path: Path) -> None:
         read_study(path)
 
 
+def test_a_declared_plan_is_read_and_kept_for_the_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(GOOD)
+    assert main(["plan", "--seed-sd", "0.03", "--effect", "0.05", "--declare", str(path)]) == 0
+    capsys.readouterr()
+    study = read_study(path)
+    assert study.plan is not None
+    assert study.plan["maximum"] == {"wide": 12, "plain": 12}
+    check_statements(study, str(path))
+
+
+def test_a_plan_that_breaks_the_results_contract_is_named(tmp_path: Path) -> None:
+    study = read(tmp_path, GOOD + "[plan]\nmaximum = { wide = 1 }\n")
+    with pytest.raises(InputError, match=r"study\.toml.*plan\.maximum\.wide"):
+        check_statements(study, str(tmp_path / "study.toml"))
+
+
 def test_a_date_in_toml_becomes_text_at_any_depth(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     verified = "[verified]\ndate = 2026-09-18\nusd = 0.5\nbegun = {at = [10:30:00]}\n"
@@ -274,7 +294,8 @@ def test_the_schema_has_the_keys_and_defaults_of_the_record(name: str, kind: typ
         if default in (MISSING, None):
             assert "default" not in keys.get(f.name, {})
         else:
-            assert keys[f.name]["default"] == default
+            shown = keys[f.name]["default"]
+            assert (tuple(shown) if isinstance(shown, list) else shown) == default
 
 
 def test_all_faults_are_told_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
@@ -374,7 +395,7 @@ def test_a_claim_about_arms_of_the_study_and_the_base_is_taken(
         (
             '"gain"',
             '"up"',
-            r'claims\[0\]\.direction: expected "gain", "loss" or "equivalent", found "up"',
+            r'claims\[0\]\.direction: expected "gain", "loss", "equivalent" or "no loss", ',
         ),
         ('"gain"', '"gain"\nmargn = 0.1', r"claims\[0\]\.margn: unknown key"),
         ('"gain"', '"gain"\n[verified]\nby = 3', r"verified\.by: expected a string, found 3"),

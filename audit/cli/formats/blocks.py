@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _LABEL = 18
 _LEFT = 28
 _NEXT = 7
+_COMMAND = ": audit "
 # Comparisons, claims and pairs of rounds shown; the findings name every refused claim.
 _SHOWN = 20
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -86,8 +87,13 @@ def block(view: ClaimView, width: int, study: str = "") -> list[str]:
         for one in view.weakened_by:
             lines += _labelled(f"    {one.slug}", one.text, width, longest + 4)
     lines += _indented(_wrapped(view.why, width - 2))
-    for number, act in enumerate(view.next):
-        lines += _labelled("" if number else "  next", act, width, _NEXT + 2)
+    label = "  next"
+    for act in view.next:
+        words, _, command = act.partition(_COMMAND)
+        lines += _labelled(label, words + (":" if command else ""), width, _NEXT + 2)
+        if command:  # on a line of its own, to be copied
+            lines.append(visible(" " * (_NEXT + 2) + _COMMAND.lstrip(": ") + command))
+        label = ""
     return lines
 
 

@@ -1,11 +1,17 @@
-"""The table of what was found in a folder, as text and as data."""
+"""What was found in a folder: the table, as text and as data, and the lines below it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from audit.importers.folder.arm_names import ArmNames
+from audit.importers.folder.claiming_files import Claimed
+from audit.importers.folder.composing import Study
+from audit.importers.folder.run_seeds import Seeds
 from audit.importers.folder.settling import Settled
+from audit.importers.folder.walking import Walked
 from audit.importers.readers.tally import FLAGS
 
 _HEAD = (
@@ -87,3 +93,51 @@ def _size(row: dict[str, Any]) -> str:
 
 def _known(value: Any) -> str:
     return "-" if value is None else str(value)
+
+
+def heading_of(walked: Walked, runs: Sequence[Settled], used: Sequence[str]) -> str:
+    """Return the first line: what was read, how many runs, by which readers."""
+    count = f"{len(runs)} run" + ("s" if len(runs) != 1 else "")
+    return f"{walked.root}: {count}, read by {', '.join(used)}"
+
+
+def lines_of(
+    seeds: Seeds,
+    arms: ArmNames,
+    runs: Sequence[Settled],
+    study: Study | None,
+    walked: Walked,
+    claimed: Claimed,
+    used: Sequence[str],
+) -> list[str]:
+    """Return the lines below the table: seeds, arms, the untrained model, what was not read."""
+    lines = [f"seeds: {seeds.said or 'none found'}"]
+    if arms.said:
+        lines.append(f"arms: {arms.said}")
+    base = [] if study is None else [e.score for _, e in study.base if e.score is not None]
+    if base:
+        count = "1 evaluation" if len(base) == 1 else f"{len(base)} evaluations"
+        lines.append(f"untrained model: {count}, {min(base):.3f} to {max(base):.3f}")
+    unread = _not_read(walked, claimed)
+    if unread:
+        lines.append(f"not read: {unread}")
+    if walked.excluded:
+        lines.append(f"excluded: {len(walked.excluded)} files")
+    return lines
+
+
+def _not_read(walked: Walked, claimed: Claimed) -> str:
+    parts = []
+    weights = sum(walked.weights.values())
+    if weights:
+        parts.append(f"{weights} files of weights in {len(walked.weights)} folders")
+    if walked.pickled:
+        parts.append(f"{len(walked.pickled)} pickles, first {walked.pickled[0]}")
+    if claimed.unread:
+        names = Counter(found.base for found in claimed.unread)
+        shown = ", ".join(f"{n} {name}" if n > 1 else name for name, n in names.most_common(4))
+        more = len(names) - 4
+        parts.append(shown + (f" and {more} more names" if more > 0 else ""))
+    if walked.passed:
+        parts.append(f"{len(walked.passed)} links or deep folders, first {walked.passed[0]}")
+    return "; ".join(parts)

@@ -9,6 +9,7 @@ from typing import Any
 from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Evaluated, Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.shapes import inner, objects
 from audit.importers.readers.tally import Tally
 
 _EVALPLUS_NAME = re.compile(r"[._-]?eval_results$")
@@ -24,8 +25,8 @@ def _read_evalplus(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         document = found.document()
         base, plus = Tally(["truncated"]), Tally(["truncated"])
         with_plus = False
-        for task, answers in (document.get("eval") or {}).items():
-            for answer in answers:
+        for task, answers in inner(document, "eval").items():
+            for answer in objects(answers, f"eval of {task}", found):
                 status, more = answer.get("base_status"), answer.get("plus_status")
                 base.answer(str(task), status == "pass", truncated=status == "timeout")
                 with_plus |= more is not None
@@ -48,7 +49,7 @@ def _read_evalplus(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
 
 
 def _benchmark(document: dict[str, Any]) -> str:
-    first = str(next(iter(document.get("eval") or {}), ""))
+    first = str(next(iter(inner(document, "eval")), ""))
     return {"HumanEval": "humaneval", "Mbpp": "mbpp"}.get(first.partition("/")[0], "evalplus")
 
 
@@ -59,7 +60,7 @@ def _claims_swebench(found: Found) -> Certainty:
 def _read_swebench(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
     for found in files:
         document = found.document()
-        submitted = [str(name) for name in document["submitted_ids"]]
+        submitted = sorted(_ids(document, "submitted_ids"))
         resolved = _ids(document, "resolved_ids")
         empty = _ids(document, "empty_patch_ids")
         failed = _ids(document, "error_ids") | _ids(document, "infra_failure_ids")
@@ -82,7 +83,8 @@ def _read_swebench(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
 
 
 def _ids(document: dict[str, Any], key: str) -> set[str]:
-    return {str(name) for name in document.get(key) or ()}
+    listed = document.get(key) if isinstance(document, dict) else None
+    return {str(name) for name in listed} if isinstance(listed, list) else set()
 
 
 EVALPLUS = Reader(

@@ -14,6 +14,7 @@ from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Evaluated, Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat, yaml_of
+from audit.importers.readers.shapes import inner
 from audit.importers.readers.tally import Tally, digest
 from audit.importers.readers.values import outcome_of
 
@@ -69,13 +70,13 @@ def _piece(
     for found in reviews:
         subset = found.stem.removeprefix(benchmark).lstrip("_")
         for number_, row in found.lines():
-            score = row["sample_score"].get("score") or {}
+            sample, score = inner(row, "sample_score"), inner(row, "sample_score", "score")
             name, value = _value(score, found, number_, reading)
             metric = ACCURACY if is_accuracy(name) else name
             failed = value is None or score.get("status", "success") not in ("success", None)
             if failed:
                 tally.says |= {"errored"}
-            task = row["sample_score"].get("group_id", row["sample_score"].get("sample_id"))
+            task = sample.get("group_id", sample.get("sample_id"))
             tally.answer(
                 f"{subset}/{task}" if len(reviews) > 1 else task,
                 0.0 if failed or value is None else value,
@@ -119,8 +120,9 @@ def _value(
 
 
 def _question(row: dict[str, Any]) -> str | None:
-    messages = row.get("messages") or ()
-    asked = [m.get("content") for m in messages if isinstance(m, dict) and m.get("role") == "user"]
+    messages = row.get("messages")
+    listed = messages if isinstance(messages, list) else []
+    asked = [m.get("content") for m in listed if isinstance(m, dict) and m.get("role") == "user"]
     return digest(asked[0], row.get("target")) if asked else None
 
 

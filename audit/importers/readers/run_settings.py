@@ -12,6 +12,7 @@ from audit.importers.readers.logged import evaluations_of
 from audit.importers.readers.piece import Piece, SeedSaid
 from audit.importers.readers.reader import Certainty, Reader, Reading
 from audit.importers.readers.settings import flat, whole_number
+from audit.importers.readers.shapes import inner
 
 
 def _claims_log(found: Found) -> Certainty:
@@ -66,16 +67,10 @@ def _read_prime(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
 
 def _rollouts(document: Any) -> int | None:
     """Return the rollouts a task of the only evaluation environment, None where there are more."""
-    if not isinstance(document, dict):
-        return None
-    held = document.get("orchestrator", document)
-    entry = held.get("eval") if isinstance(held, dict) else None
-    environments = entry.get("env") if isinstance(entry, dict) else None
-    counts = {
-        integer(env.get("rollouts_per_example"))
-        for env in environments or ()
-        if isinstance(env, dict)
-    }
+    held = inner(document, "orchestrator") or inner(document)
+    environments = inner(held, "eval").get("env")
+    listed = environments if isinstance(environments, list) else []
+    counts = {integer(inner(env).get("rollouts_per_example")) for env in listed}
     return counts.pop() if len(counts) == 1 else None
 
 

@@ -37,7 +37,7 @@ class Tally:
 
     def answer(
         self,
-        task: str | int,
+        task: object,
         value: float,
         *,
         errored: bool = False,
@@ -51,8 +51,8 @@ class Tally:
 
         Parameters
         ----------
-        task : str or int
-            Name of the task, the same in every run.
+        task : object
+            Name of the task, the same in every run; a whole number stays one, all else is text.
         value : float
             1 or 0 for right and wrong, else a score. An errored answer is 0.
         empty : bool
@@ -62,7 +62,8 @@ class Tally:
         question : str, optional
             Hash of the question, where the name alone does not fix it, such as a position.
         """
-        self._values.setdefault(task, []).append(float(value))
+        name = str(task) if isinstance(task, bool) or not isinstance(task, int) else task
+        self._values.setdefault(name, []).append(float(value))
         self.empty += empty
         for flag, raised in (
             ("errored", errored),
@@ -70,11 +71,11 @@ class Tally:
             ("unparsed", unparsed),
         ):
             if raised:
-                self._flags[flag][task] = self._flags[flag].get(task, 0) + 1
+                self._flags[flag][name] = self._flags[flag].get(name, 0) + 1
         if tokens is not None:
-            self._tokens.setdefault(task, []).append(float(tokens))
+            self._tokens.setdefault(name, []).append(float(tokens))
         if question is not None:
-            self.questions.setdefault(task, question)
+            self.questions.setdefault(name, question)
 
     def __len__(self) -> int:
         return len(self._values)

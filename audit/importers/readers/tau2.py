@@ -10,6 +10,7 @@ from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Evaluated, Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.shapes import inner, objects
 from audit.importers.readers.tally import Tally
 from audit.importers.readers.values import metric_of_rewards, outcome_of
 
@@ -33,16 +34,16 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
 
 def _piece(found: Found, document: dict[str, Any], reading: Reading) -> Piece:
     info = document["info"]
-    simulations = list(document.get("simulations") or ())
+    simulations = objects(document.get("simulations"), "simulations", found)
     piece = Piece("tau2", (found,))
     if not simulations:  # one file a simulation, in a folder beside
         below = f"{found.folder}/simulations/".lstrip("/")
         apart = [f for place, f in sorted(reading.files.items()) if place.startswith(below)]
-        simulations = [f.document() for f in apart]
+        simulations = objects([f.document() for f in apart], "simulations/", found)
         piece.files = (found, *apart)
     tally, unscored, scored = Tally(["errored", "truncated"]), 0, []
     for simulation in simulations:
-        reward = simulation.get("reward_info") or {}
+        reward = inner(simulation, "reward_info")
         value = outcome_of(reward.get("reward"))
         reason = str(simulation.get("termination_reason"))
         failed = value is None or reason.endswith("_error")
@@ -59,7 +60,7 @@ def _piece(found: Found, document: dict[str, Any], reading: Reading) -> Piece:
     model = _text(info, "agent_info", "llm") or found.stem
     piece.name = model.rpartition("/")[2] if "/" in model else model
     trials = integer(info.get("num_trials"))
-    temperature = number(_inner(info, "agent_info", "llm_args").get("temperature"))
+    temperature = number(inner(info, "agent_info", "llm_args").get("temperature"))
     piece.evaluations = [
         Evaluated(
             domain,
@@ -81,14 +82,8 @@ def _piece(found: Found, document: dict[str, Any], reading: Reading) -> Piece:
     return piece
 
 
-def _inner(value: Any, *keys: str) -> dict[str, Any]:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
-
-
 def _text(value: Any, *keys: str) -> str | None:
-    found = _inner(value, *keys[:-1]).get(keys[-1])
+    found = inner(value, *keys[:-1]).get(keys[-1])
     return found if isinstance(found, str) and found else None
 
 

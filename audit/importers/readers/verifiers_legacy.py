@@ -100,7 +100,8 @@ def _is_empty(completion: Any) -> bool:
     """Whether the model said nothing: no text and no call of a tool."""
     if isinstance(completion, str):
         return not completion.strip()
-    messages = [m for m in completion or () if isinstance(m, dict) and m.get("role") != "user"]
+    listed = completion if isinstance(completion, list) else []
+    messages = [m for m in listed if isinstance(m, dict) and m.get("role") != "user"]
     return not any(m.get("content") or m.get("tool_calls") for m in messages)
 
 

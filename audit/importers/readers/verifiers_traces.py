@@ -11,6 +11,7 @@ from audit.importers.numbers import integer
 from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Evaluated, Piece
 from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.shapes import inner
 from audit.importers.readers.tally import Tally, digest
 from audit.importers.readers.values import metric_of_rewards, outcome_of
 
@@ -47,12 +48,13 @@ def _evaluation(found: Found, root: str, step: int | None, reading: Reading) -> 
     failed = 0
     for _, row in found.lines():
         env = row.get("env") if isinstance(row.get("env"), dict) else {}
-        work = _inner(row, "run", "work")
+        work = inner(row, "run", "work")
         if work.get("type", "eval") != "eval":
             continue
         step = integer(work.get("step")) if step is None else step
         failed += _add(row, tallies[str((env or {}).get("id") or "validation")])
-        piece.run_id = piece.run_id or _inner(row, "run").get("id")
+        named = inner(row, "run").get("id")
+        piece.run_id = piece.run_id or (named if isinstance(named, str) and named else None)
     if failed:
         piece.notes.append(f"{found.name}: {failed} failed episodes count as wrong answers")
     if "/eval/all/" in found.relative:
@@ -92,8 +94,9 @@ def _add(row: dict[str, Any], tally: Tally) -> bool:
 
 def _trace(traces: Any) -> dict[str, Any] | None:
     """Return the trace of the trained agent, else the first."""
-    found = [trace for trace in traces or () if isinstance(trace, dict)]
-    trained = [trace for trace in found if _inner(trace, "agent").get("trainable") is True]
+    listed = traces if isinstance(traces, list) else []
+    found = [trace for trace in listed if isinstance(trace, dict)]
+    trained = [trace for trace in found if inner(trace, "agent").get("trainable") is True]
     return next(iter(trained or found), None)
 
 
@@ -113,15 +116,10 @@ def _scores(trace: dict[str, Any] | None) -> float | None:
 
 
 def _tokens(calls: Any) -> float | None:
-    counts = [integer(_inner(call, "usage").get("output_tokens")) for call in calls or ()]
+    listed = calls if isinstance(calls, list) else []
+    counts = [integer(inner(call, "usage").get("output_tokens")) for call in listed]
     known = [count for count in counts if count is not None]
     return float(sum(known)) if known and len(known) == len(counts) else None
-
-
-def _inner(value: Any, *keys: str) -> dict[str, Any]:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
 
 
 TRACES = Reader(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -17,13 +20,15 @@ if TYPE_CHECKING:
 class Item:
     """One prompt with its gold answer.
 
-    ``prompt`` is text or a list of chat messages. ``row`` is the item's place in its source.
+    ``prompt`` is text or a list of chat messages. ``row`` is the item's place in its source, and
+    ``columns`` what else its row says, for rewards, filters and orders.
     """
 
     id: str
     prompt: Any
     answer: str
     row: int
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,12 @@ class Partition:
     dropped: int
     ngram: int
 
+    @property
+    def train_sha256(self) -> str:
+        """SHA-256 of what is trained on, as it is asked and in its order."""
+        asked = [[item.prompt, item.answer, dict(item.columns)] for item in self.train]
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
 
 class Task(Protocol):
     """A task as the study runs it; settings it cannot work with raise ``UsageError``."""
@@ -50,8 +61,12 @@ class Task(Protocol):
         """Name under which outcomes are reported."""
 
     @property
+    def order(self) -> str:
+        """Order of the training rows; empty where each run shuffles them by its seed."""
+
+    @property
     def scorer(self) -> Scorer:
-        """Judge of one response; the training reward too."""
+        """Judge of one response, and the training reward of an arm without one of its own."""
 
     def partition(self) -> Partition:
         """Read or make the data, verified by hash where it was published."""

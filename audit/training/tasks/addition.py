@@ -10,7 +10,8 @@ import hashlib
 import json
 import math
 import random
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from audit.errors import InputError, UsageError
 from audit.training.decontaminate import decontaminate
 from audit.training.rewards import Scorer, exact_match
 from audit.training.tasks import Item, Partition
+from audit.training.tasks.selection import arranged
 from audit.writing import write_whole
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class Addition:
     ``limit`` bounds both numbers (exclusive); of the ``limit ** 2`` problems the first
     ``train_prompts`` after a shuffle are trained on and the next ``holdout_tasks`` held out.
     The warm-up follows a cosine schedule over ``warm_up_schedule`` steps, cut off at
-    ``warm_up_steps``.
+    ``warm_up_steps``. A problem has the columns ``a``, ``b`` and ``sum``.
     """
 
     limit: int = 50
@@ -50,6 +52,8 @@ class Addition:
     layers: int = 2
     heads: int = 4
     intermediate_size: int = 128
+    where: Mapping[str, Any] = field(default_factory=dict)
+    order: str = ""
     ngram: int = 8
 
     def __post_init__(self) -> None:
@@ -82,8 +86,9 @@ class Addition:
         pairs = [(a, b) for a in range(self.limit) for b in range(self.limit)]
         random.Random(self.data_seed).shuffle(pairs)
         items = [self._item(row, a, b) for row, (a, b) in enumerate(pairs)]
-        train = items[: self.train_prompts]
         holdout = items[self.train_prompts : self.train_prompts + self.holdout_tasks]
+        offered = items[: self.train_prompts]
+        train = [offered[place] for place in arranged(offered, self.where, self.order)]
         clean = decontaminate([i.prompt for i in train], [i.prompt for i in holdout], self.ngram)
         dataset = {
             "verified": True,
@@ -106,7 +111,8 @@ class Addition:
         digits = len(str(self.limit - 1))
         width = len(str(2 * self.limit - 2))
         prompt = f"{a:0{digits}d}+{b:0{digits}d}="
-        return Item(prompt.rstrip("="), prompt, f"{a + b:0{width}d}", row)
+        columns = {"a": a, "b": b, "sum": a + b}
+        return Item(prompt.rstrip("="), prompt, f"{a + b:0{width}d}", row, columns)
 
     def prepare(self, cache: Path) -> dict[str, Any]:
         """Warm the base up, unless the cache holds it, and describe it."""
@@ -205,7 +211,8 @@ class Addition:
         """Supervised steps on the training problems; the loss counts answer tokens only."""
         import torch
 
-        items = self.partition().train
+        # Of all training problems: arms that train on some of them start from one base.
+        items = replace(self, where={}, order="").partition().train
         rows = torch.tensor(
             [
                 tokens.encode(i.prompt, add_special_tokens=False)
@@ -233,7 +240,9 @@ class Addition:
             schedule.step()
 
     def _fingerprint(self) -> str:
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        settings = asdict(self)
+        del settings["where"], settings["order"]  # all problems are warmed up on
+        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 def _lines_sha256(items: list[Item]) -> str:

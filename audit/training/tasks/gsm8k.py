@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,8 @@ class Gsm8k:
     ``data`` is the published ``train.jsonl``, ``model`` a local folder, both relative to the study
     file, or a public id, pinned by ``revision``. Of the validation rows the first
     ``holdout_tasks`` in file order are evaluated, of the training rows the first
-    ``train_prompts`` (0: all of them) that share no text with those.
+    ``train_prompts`` (0: all of them) that share no text with those. A row has the columns
+    ``question`` and ``solution``.
     """
 
     data: str
@@ -46,6 +48,8 @@ class Gsm8k:
     revision: str = ""
     train_prompts: int = 0
     holdout_tasks: int = 120
+    where: Mapping[str, Any] = field(default_factory=dict)
+    order: str = ""
     ngram: int = 8
     dtype: Dtype = "float32"
 
@@ -74,7 +78,7 @@ class Gsm8k:
         lines = verified_lines(Path(self.data))
         train, validation = split_lines(lines)
         chosen = select(
-            self._candidates(train, lines, "train"),
+            self._candidates(train, lines, "train").arranged(self.where, self.order),
             self._candidates(validation, lines, "validation"),
             train_prompts=self.train_prompts,
             holdout_tasks=self.holdout_tasks,
@@ -105,7 +109,9 @@ class Gsm8k:
         record = json.loads(line)
         content = f"{record['question']}\n\n{_INSTRUCTION}"
         prompt = [{"role": "user", "content": content}]
-        return Item(f"train-{row}", prompt, record["answer"].rsplit("####", 1)[1].strip(), row)
+        columns = {"question": record["question"], "solution": record["answer"]}
+        answer = record["answer"].rsplit("####", 1)[1].strip()
+        return Item(f"train-{row}", prompt, answer, row, columns)
 
     def prepare(self, cache: Path) -> dict[str, Any]:
         """Describe the checkpoint by id, revision and hash of its parameters."""

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from audit.config import build
 from audit.errors import UsageError
 from audit.training.reward_program import RewardProgram, WrongVerdict, reward_program
-from audit.training.rewards import Scorer, exact_match, final_number, math_equal
+from audit.training.rewards import OWN_REWARDS, Scorer, final_number
 from audit.training.tasks import Item, Partition
 from audit.training.tasks.checkpoint import Checkpoint, Dtype, model_beside
 from audit.training.tasks.rows import Number, Row, Rows, read_rows
-from audit.training.tasks.selection import Candidates, select
+from audit.training.tasks.selection import Candidates, arranged, select
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-_OWN_REWARDS: dict[str, Scorer] = {"exact_match": exact_match, "math_equal": math_equal}
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """A further training file, and how many of its clean rows are added; 0 for all."""
+
+    train: str
+    prompts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +36,9 @@ class JsonlSettings:
     ``train``, ``holdout`` and a local ``model`` are relative to the study file. ``prompt``,
     ``answer`` and ``id`` name fields of a row; without ``id`` a holdout row is ``holdout-<row>``,
     counted from 0. ``train_prompts`` and ``holdout_tasks`` take the first rows (0: all).
-    ``test_read`` and ``gold_in_generation`` say what only the user knows of the files, and are
-    left out of the results where not given.
+    ``where`` and ``order`` act on the training rows before that, ``mixture`` adds rows of further
+    files after it. ``test_read`` and ``gold_in_generation`` say what only the user knows of the
+    files, and are left out of the results where not given.
     """
 
     benchmark: str
@@ -43,6 +52,9 @@ class JsonlSettings:
     revision: str = ""
     instruction: str = ""
     train_prompts: int = 0
+    where: Mapping[str, Any] = field(default_factory=dict)
+    order: str = ""
+    mixture: tuple[Mapping[str, Any], ...] = ()
     holdout_tasks: int = 0
     ngram: int = 8
     dtype: Dtype = "float32"
@@ -56,7 +68,7 @@ class JsonlSettings:
 
     def beside(self, folder: Path) -> Jsonl:
         """Return the task, its files and its reward found from the study file's folder."""
-        own = self.reward in _OWN_REWARDS
+        own = self.reward in OWN_REWARDS
         return Jsonl(
             settings=self,
             folder=folder,
@@ -80,9 +92,14 @@ class Jsonl:
         return self.settings.benchmark
 
     @property
+    def order(self) -> str:
+        """Order of the training rows; empty where each run shuffles them by its seed."""
+        return self.settings.order
+
+    @property
     def scorer(self) -> Scorer:
         """The reward that the study names; the user's own is loaded in the process that asks."""
-        return self.program.scorer() if self.program else _OWN_REWARDS[self.settings.reward]
+        return self.program.scorer() if self.program else OWN_REWARDS[self.settings.reward]
 
     def partition(self) -> Partition:
         """Read both files, and refuse what no run could use.
@@ -93,22 +110,39 @@ class Jsonl:
             Naming the file and the line, or the setting.
         """
         settings = self.settings
-        train = read_rows(self.folder / settings.train)
+        parts = (Mixed(settings.train, settings.train_prompts), *map(_mixed, settings.mixture))
+        sources, offered, offset = [], [], 0
+        for part in parts:
+            rows = read_rows(self.folder / part.train)
+            names = [f"train-{offset + n}" for n in range(len(rows.rows))]
+            candidates = self._candidates(rows, names, offset)
+            offered.append(candidates.arranged(settings.where, settings.order))
+            sources.append((rows, offset))
+            offset += len(rows.rows)
         holdout = read_rows(self.folder / settings.holdout)
-        if train.lines_sha256 == holdout.lines_sha256:
+        if any(rows.lines_sha256 == holdout.lines_sha256 for rows, _ in sources):
             raise UsageError("holdout: holds the same rows as train")
-        chosen = select(
-            self._candidates(train, [f"train-{n}" for n in range(len(train.rows))]),
-            self._candidates(holdout, self._holdout_ids(holdout)),
-            train_prompts=settings.train_prompts,
-            holdout_tasks=settings.holdout_tasks,
-            ngram=settings.ngram,
-        )
-        self._try_reward(chosen.holdout[0])
+        held = self._candidates(holdout, self._holdout_ids(holdout))
         tokens = self.checkpoint.tokenizer()
+        trained: list[Item] = []
+        dropped = 0
+        for part, candidates, (rows, first) in zip(parts, offered, sources, strict=True):
+            chosen = select(
+                candidates,
+                held,
+                train_prompts=part.prompts,
+                holdout_tasks=settings.holdout_tasks,
+                ngram=settings.ngram,
+            )
+            trained += self._asked(chosen.train, rows, tokens, first)
+            dropped += chosen.dropped
+        if len(parts) > 1:  # one order over all files
+            trained = [trained[n] for n in arranged(trained, {}, settings.order)]
+        self._try_reward(chosen.holdout[0])
+        train, *others = (rows for rows, _ in sources)
         test_read, gold = settings.test_read, settings.gold_in_generation
         return Partition(
-            train=tuple(self._asked(chosen.train, train, tokens)),
+            train=tuple(trained),
             holdout=tuple(self._asked(chosen.holdout, holdout, tokens)),
             dataset={
                 # Not "verified": there is no published hash to hold a user's file against.
@@ -119,6 +153,7 @@ class Jsonl:
                     "validation": holdout.lines_sha256,
                 },
                 "partition": "a file each for train and validation",
+                **({"mixture_sha256": [rows.sha256 for rows in others]} if others else {}),
             },
             protocol={
                 **({} if gold is None else {"gold_in_generation": gold}),
@@ -126,7 +161,7 @@ class Jsonl:
                 "reward": settings.reward,
                 **({"reward_sha256": self.program.sha256} if self.program else {}),
             },
-            dropped=chosen.dropped,
+            dropped=dropped,
             ngram=settings.ngram,
         )
 
@@ -154,10 +189,17 @@ class Jsonl:
             lines[name] = row.line
         return list(lines)
 
-    def _candidates(self, rows: Rows, ids: list[str]) -> Candidates:
+    def _candidates(self, rows: Rows, ids: list[str], offset: int = 0) -> Candidates:
+        own = (self.settings.prompt, self.settings.answer)
         items = [
-            Item(name, _prompt(row, self.settings.prompt), self._answer(row), number)
-            for number, (name, row) in enumerate(zip(ids, rows.rows, strict=True))
+            Item(
+                name,
+                _prompt(row, self.settings.prompt),
+                self._answer(row),
+                number,
+                {k: _plain(v) for k, v in row.fields.items() if k not in own},
+            )
+            for number, (name, row) in enumerate(zip(ids, rows.rows, strict=True), start=offset)
         ]
         return Candidates(items, [_shown(i.prompt) for i in items], f"rows of {rows.path}")
 
@@ -179,7 +221,11 @@ class Jsonl:
             return
 
     def _asked(
-        self, items: Sequence[Item], rows: Rows, tokens: PreTrainedTokenizerBase
+        self,
+        items: Sequence[Item],
+        rows: Rows,
+        tokens: PreTrainedTokenizerBase,
+        offset: int = 0,
     ) -> Iterator[Item]:
         """Yield the items as the model is asked: with the instruction, and as chat where it can."""
         from jinja2 import TemplateError
@@ -191,7 +237,7 @@ class Jsonl:
                 prompt = [{"role": "user", "content": prompt}]
             prompt = self._instructed(prompt)
             if not isinstance(prompt, str):
-                row, roles = rows.rows[item.row], tuple(m["role"] for m in prompt)
+                row, roles = rows.rows[item.row - offset], tuple(m["role"] for m in prompt)
                 if tokens.chat_template is None:
                     name = self.settings.model
                     row.fail(self.settings.prompt, f"chat messages, but {name} has no template")
@@ -211,6 +257,19 @@ class Jsonl:
             return f"{prompt}\n\n{instruction}"
         *before, last = prompt
         return [*before, {**last, "content": f"{last['content']}\n\n{instruction}"}]
+
+
+def _mixed(table: Mapping[str, Any]) -> Mixed:
+    return build(Mixed, table)
+
+
+def _plain(value: Any) -> Any:
+    """Return a field as Python has it: a number of the file as a number."""
+    if isinstance(value, Number):
+        return json.loads(value)
+    if isinstance(value, dict):
+        return {name: _plain(below) for name, below in value.items()}
+    return [_plain(below) for below in value] if isinstance(value, list) else value
 
 
 def _text_or_number(row: Row, field: str, *, empty: bool = False) -> str:

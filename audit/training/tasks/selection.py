@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from audit.errors import UsageError
+from audit.errors import UsageError, did_you_mean
 from audit.training.decontaminate import decontaminate
 from audit.training.tasks import Item
 
@@ -17,6 +18,15 @@ class Candidates:
     items: Sequence[Item]
     texts: Sequence[str]
     name: str
+
+    def arranged(self, where: Mapping[str, Any], order: str) -> Candidates:
+        """Return those that a filter lets by, in an order; see `arranged`."""
+        places = arranged(self.items, where, order)
+        return Candidates(
+            [self.items[place] for place in places],
+            [self.texts[place] for place in places],
+            self.name,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +81,54 @@ def select(
         holdout=tuple(held),
         dropped=sum(index < end for index in clean.dropped),
     )
+
+
+def arranged(items: Sequence[Item], where: Mapping[str, Any], order: str) -> list[int]:
+    """Return the places of the items that a filter lets by, in the order that is asked for.
+
+    Parameters
+    ----------
+    items : sequence of Item
+    where : mapping
+        What an item's columns must be: a value, one of a list, or a number from ``min`` to
+        ``max``.
+    order : str
+        Empty or ``file`` for that of the items; else a column, with ``-`` in front for falling.
+
+    Raises
+    ------
+    UsageError
+        For a column that an item lacks, values that cannot be ordered, or where nothing is left.
+    """
+    places = [
+        place
+        for place, item in enumerate(items)
+        if all(_fits(_column(item, name, "where"), wanted) for name, wanted in where.items())
+    ]
+    if not places:
+        raise UsageError("where: lets no training row by")
+    if order in ("", "file"):
+        return places
+    name = order.removeprefix("-")
+    try:
+        places.sort(
+            key=lambda place: _column(items[place], name, "order"), reverse=order.startswith("-")
+        )
+    except TypeError as error:
+        raise UsageError(f"order: the values of {name!r} are not of one kind") from error
+    return places
+
+
+def _column(item: Item, name: str, key: str) -> Any:
+    if name not in item.columns:
+        hint = did_you_mean(name, item.columns)
+        raise UsageError(f"{key}: the training row {item.id} has no field {name!r}{hint}")
+    return item.columns[name]
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        low, high = wanted.get("min", value), wanted.get("max", value)
+        return number and low <= value <= high
+    return value in wanted if isinstance(wanted, list) else bool(value == wanted)

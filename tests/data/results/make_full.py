@@ -244,6 +244,10 @@ def run(arm: str, seed: int) -> dict[str, Any]:
         "initial_parameters_sha256": sha("initial", seed),
         "final_parameters_sha256": sha("final", arm, seed),
         "parameters_changed": True,
+        "adapter": {
+            "folder": f"adapter-{arm}-seed{seed}",
+            "file_sha256": {"adapter_model.safetensors": sha("adapter", arm, seed)},
+        },
         "baseline": measurement(evaluation("base", seed, "addition", 10)),
         "method_metrics": measurement(block),
         "evaluation": block,
@@ -259,6 +263,16 @@ def run(arm: str, seed: int) -> dict[str, Any]:
             "zero_groups": "kept",
             "clip_reachable": True,
         },
+        "rewards": [
+            {
+                "name": "right",
+                "weight": 1.0,
+                "function": "made_up:right",
+                "sha256": sha("made_up.py"),
+                "on_error": "wrong",
+                "errored": 0,
+            }
+        ],
         "clip_activity": clip_activity(training),
         "surface_scan": {
             "responses": STEPS * GROUPS * GROUP,

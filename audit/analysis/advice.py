@@ -1,0 +1,288 @@
+"""Train on or stop: what the looks that are left may still show of a claim, and at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from audit.analysis.claiming import ClaimResult, judge
+from audit.analysis.comparisons import Comparison
+from audit.analysis.design import Design
+from audit.analysis.looks import AFTER_LOOK, IN_PLAN
+from audit.analysis.measures import Side
+from audit.analysis.study import Study
+from audit.analysis.what_settles import BY_INTERVAL, NOTHING, RUNS, SEEDS
+from audit.claims import BASE, Claim, claims_of
+from audit.facts.plans import looks_before
+from audit.policy import Policy
+from audit.results import Results
+
+TRAIN_ON, SUPPORTED, FUTILE, AT_MAXIMUM = "train-on", "supported", "futile", "at-maximum"
+# What a loop does over several claims: it trains while any claim can gain by it.
+_FIRST = (TRAIN_ON, AT_MAXIMUM, FUTILE, SUPPORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class MoreRuns:
+    """The runs of one arm up to the next look.
+
+    Attributes
+    ----------
+    arm : str
+    runs : int
+    seeds : tuple of int
+        Labels they may have: those the other arm has already, then new ones. Empty where the
+        runs of the file have no seeds.
+    usd, minutes : float or None
+        At the mean recorded cost of a run of that arm; None where none is recorded.
+    """
+
+    arm: str
+    runs: int
+    seeds: tuple[int, ...]
+    usd: float | None
+    minutes: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do about one claim.
+
+    Attributes
+    ----------
+    result : ClaimResult
+    word : str or None
+        ``train-on``, ``supported``, ``futile`` or ``at-maximum``; None where more runs are not
+        what is missing.
+    delta : float or None
+        Difference seen in the claimed direction, in the metric's units.
+    p_value : float or None
+        Two-sided, before any correction.
+    next_seeds : int or None
+        Seeds per arm of the next look.
+    more : tuple of MoreRuns
+        What is to be trained for it.
+    effect : float or None
+        True difference assumed for the chances: the target, else the margin; metric's units.
+    chance_next, chance_end : float or None
+        Probability that the next look settles the claim, and that any look up to the maximum
+        does.
+    futile_below : float or None
+        Difference below which stopping is advised at this look; metric's units.
+    """
+
+    result: ClaimResult
+    word: str | None
+    delta: float | None = None
+    p_value: float | None = None
+    next_seeds: int | None = None
+    more: tuple[MoreRuns, ...] = ()
+    effect: float | None = None
+    chance_next: float | None = None
+    chance_end: float | None = None
+    futile_below: float | None = None
+
+
+def advise(
+    results: Results,
+    *,
+    policy: Policy | None = None,
+    claims: Iterable[Claim] = (),
+    looked: Iterable[int] = (),
+    metric: str | None = None,
+    benchmark: str | None = None,
+    effect: float | None = None,
+) -> tuple[Advice, ...]:
+    """Return the advice on every claim of a file.
+
+    Parameters
+    ----------
+    results : Results
+    policy : Policy, optional
+        The built-in defaults when left out.
+    claims : iterable of Claim
+        Beside those of the file.
+    looked : iterable of int
+        Earlier looks without a plan, beside those of the file.
+    metric, benchmark : str, optional
+        Only claims about these are advised on; all of them are judged.
+    effect : float, optional
+        Effect that matters, in the metric's units, in place of the declared one.
+    """
+    study = Study(results, policy or Policy(), tuple(sorted({*looked, *looks_before(results)})))
+    judged = judge(study, (*claims_of(results), *claims))
+    return tuple(
+        advice_on(result, effect)
+        for result in judged
+        if metric in (None, result.claim.metric)
+        and benchmark in (None, result.claim.benchmark, _benchmark(result))
+    )
+
+
+def overall(advice: Sequence[Advice]) -> str | None:
+    """Return one word for all claims; None where there is none for any."""
+    words = {one.word for one in advice}
+    return next((word for word in _FIRST if word in words), None)
+
+
+def _benchmark(result: ClaimResult) -> str | None:
+    return None if result.comparison is None else result.comparison.benchmark
+
+
+def advice_on(result: ClaimResult, effect: float | None = None) -> Advice:
+    """Return the advice on one claim; see `advise`."""
+    found = result.comparison
+    if found is None:
+        return Advice(result, None)
+    towards = 1 if (result.claim.direction != "loss") == found.measure.higher_is_better else -1
+    delta = None if found.delta is None else towards * found.delta
+    p_value = None
+    if found.standing is not None and found.decision is not None:
+        p_value = found.standing.two_sided_p_value(found.settings)
+    if result.supported:
+        return Advice(result, SUPPORTED, delta, p_value)
+    word, seeds = _word(result, found, delta, effect)
+    bound = _futility(result, found, effect)
+    if word != TRAIN_ON or seeds is None:
+        return Advice(result, word, delta, p_value, futile_below=bound)
+    assumed = effect or _target(result) or found.settings.margin
+    chances = _chances(result, found, delta, assumed)
+    return Advice(
+        result,
+        word,
+        delta,
+        p_value,
+        next_seeds=seeds,
+        more=_more(result, found, seeds),
+        effect=assumed,
+        chance_next=chances[0],
+        chance_end=chances[1],
+        futile_below=bound,
+    )
+
+
+def _word(
+    result: ClaimResult, comparison: Comparison, delta: float | None, effect: float | None
+) -> tuple[str | None, int | None]:
+    """Return the advice, and the seeds per arm of the next look."""
+    look, settling = result.look, result.settling
+    if settling is None:
+        return None, None
+    planned = look is not None and look.kind == IN_PLAN and look.plan is not None
+    if settling.kind == RUNS:
+        return TRAIN_ON, settling.runs
+    if result.slug == "beyond-plan":
+        return AT_MAXIMUM, None
+    if result.slug not in BY_INTERVAL:
+        return None, None
+    if result.slug == "wrong-way":  # the opposite is shown
+        return FUTILE, None
+    if planned and look is not None:
+        if look.next is None:
+            return AT_MAXIMUM, None
+        bound = _futility(result, comparison, effect)
+        if bound is not None and delta is not None and delta < bound:
+            return FUTILE, None
+        return TRAIN_ON, look.next
+    if settling.kind == NOTHING:
+        return FUTILE, None
+    if look is not None and look.kind == AFTER_LOOK:
+        return AT_MAXIMUM, None
+    needed = settling.remedy.to_see or settling.remedy.if_seen if settling.remedy else None
+    if settling.kind != SEEDS or needed is None or needed.tasks is not None:
+        return None, None
+    return (FUTILE, None) if needed.seeds is None else (TRAIN_ON, needed.seeds)
+
+
+def _target(result: ClaimResult) -> float | None:
+    return result.claim.target_effect or (result.look.target_effect if result.look else None)
+
+
+def _futility(result: ClaimResult, comparison: Comparison, effect: float | None) -> float | None:
+    """Return the difference below which stopping is advised; None without a plan and target."""
+    look, target = result.look, effect or _target(result)
+    if look is None or look.plan is None or look.seeds is None or target is None or look.final:
+        return None
+    if result.claim.direction not in ("gain", "loss"):
+        return None
+    beyond = comparison.settings.margin if result.claim.exceeds else 0.0
+    if target <= beyond:
+        return None
+    bound = look.plan.futility_bound(look.seeds, target - beyond)
+    return None if bound is None else bound + beyond
+
+
+def _chances(
+    result: ClaimResult, comparison: Comparison, delta: float | None, effect: float
+) -> tuple[float | None, float | None]:
+    """Return the chance at the next look, and by the end, if the true difference is ``effect``."""
+    look, design, standing = result.look, comparison.design, comparison.standing
+    if look is None or look.plan is None or look.seeds is None or standing is None:
+        return None, None
+    if not isinstance(design, Design) or delta is None:
+        return None, None
+    if result.claim.direction not in ("gain", "loss") or comparison.decision is None:
+        return None, None
+    span = comparison.measure.span or 1.0
+    beyond = comparison.settings.margin if result.claim.exceeds else 0.0
+    about = standing.about(comparison.settings)
+    p_value = standing.two_sided_p_value(comparison.settings)
+    if beyond:
+        p_value = standing.p_value(about, result.claim.direction, beyond)
+    found = look.plan.chances(
+        (delta - beyond) / span,
+        p_value,
+        look.seeds,
+        effect=(effect - beyond) / span,
+        components=design.components.with_seed_sd(design.spread.sd),
+        tasks=design.tasks,
+        samples=design.samples,
+    )
+    return found.next_look, found.by_end
+
+
+def _more(result: ClaimResult, comparison: Comparison, seeds: int) -> tuple[MoreRuns, ...]:
+    """Return the runs that each arm lacks for a look; an arm that lacks none is left out."""
+    look = result.look
+    plan = None if look is None else look.plan
+    sides = (comparison.treatment, comparison.control)
+    maxima = (plan.maxima[1], plan.maxima[0]) if plan is not None else (seeds, seeds)
+    most = max(maxima) if plan is not None else seeds
+    found = []
+    taken = {seed for side in sides for seed in _seeds(side) if seed is not None}
+    for side, maximum in zip(sides, maxima, strict=True):
+        if side.name == BASE:
+            continue
+        lacking = max(ceil(seeds * maximum / most) - len(side.runs), 0)
+        if lacking:
+            labels = _labels(side, lacking, taken)
+            found.append(MoreRuns(side.name, lacking, labels, *_cost(side, lacking)))
+    return tuple(found)
+
+
+def _seeds(side: Side) -> set[int | None]:
+    return {run.seed for run in side.runs} | {run.seed for run in side.lost}
+
+
+def _labels(side: Side, number: int, taken: set[int]) -> tuple[int, ...]:
+    own = _seeds(side)
+    if not taken or None in own:
+        return ()
+    partners = sorted(taken - own)
+    after = range(max(taken) + 1, max(taken) + 1 + number)
+    return tuple((*partners, *after)[:number])
+
+
+def _cost(side: Side, runs: int) -> tuple[float | None, float | None]:
+    """Return dollars and minutes of so many runs at the mean of those that recorded theirs."""
+    found: list[float | None] = []
+    for key in ("usd", "minutes"):
+        known = [
+            float(value)
+            for run in side.runs
+            if run.run is not None
+            and isinstance(value := (run.run.document.get("cost") or {}).get(key), int | float)
+        ]
+        found.append(runs * sum(known) / len(known) if known else None)
+    return found[0], found[1]
