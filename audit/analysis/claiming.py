@@ -17,7 +17,7 @@ from audit.analysis.remedy_text import next_acts
 from audit.analysis.settings import settings_for
 from audit.analysis.study import Study
 from audit.analysis.verdict import Refusal, Verdict, Weakening
-from audit.analysis.weakening import weakenings
+from audit.analysis.weakening import shared_seeds_line, weakenings
 from audit.analysis.what_settles import RefusedClaim, Settling, settling
 from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
 from audit.results import Results
@@ -480,9 +480,18 @@ def _not_different(claim: Claim, comparison: Comparison) -> Iterator[Refusal]:
             f"{numerals.signed(comparison.delta, 4)} is below the noise floor of the evaluation, "
             f"{numerals.fraction(comparison.floor_of_delta, 4)}",
         )
+    yield from _pairs_disagree(comparison)
     nearest = low if claim.direction == "gain" else -high
     if claim.exceeds and not nearest > settings.margin:
         yield Refusal("within-margin", f"{ends} does not lie beyond {settings.margin:g}")
+
+
+def _pairs_disagree(comparison: Comparison) -> Iterator[Refusal]:
+    """Refuse what the runs that share a seed do not show, where the policy asks for it."""
+    shared = comparison.shared_seeds
+    if comparison.study.policy.pairs != "agree" or shared is None or shared.agrees is not False:
+        return
+    yield Refusal("pairs-disagree", shared_seeds_line(comparison, shared))
 
 
 def _errors_decide(claim: Claim, comparison: Comparison) -> bool:
