@@ -12,7 +12,6 @@ from audit import __version__
 PACKAGES = (
     "numpy",
     "scipy",
-    "statsmodels",
     "jsonschema-rs",
     "pandas",
     "matplotlib",

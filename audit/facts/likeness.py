@@ -99,13 +99,13 @@ def drawn_alike(runs: Sequence[Run]) -> Iterator[Likeness]:
 
     An exact conditional test on counts of right answers, :func:`audit.stats.pair_agreements`.
     """
-    from audit.stats import pair_agreements
-
     for answers in _by_key(runs):
         if answers.right is None or answers.drawn is None or answers.greedy:
             continue
         if len(answers.runs) < 2 or int(answers.drawn.max()) < 2:
             continue
+        from audit.stats import pair_agreements
+
         for pair in pair_agreements(answers.right, samples=answers.drawn):
             if pair.agreement.copied:
                 yield _likeness(answers, pair.first, pair.second)
@@ -119,13 +119,13 @@ def close_beside_other_arms(
     For one answer per task, greedy decoding and scores, :func:`audit.stats.distance_ratios`.
     Two runs that are ``known`` by their records to be trainings of their own are passed over.
     """
-    from audit.stats import distance_ratios
-
     for answers in _by_key([*runs, *others]):
         own = [row for row, place in enumerate(answers.runs) if place < len(runs)]
         far = [row for row, place in enumerate(answers.runs) if place >= len(runs)][:_AT_ONCE]
         if len(own) < 2 or not far or all(known[answers.runs[row]] for row in own):
             continue
+        from audit.stats import distance_ratios
+
         decoding, samples = _decoding(answers)
         for rows in _windows(answers, own):
             near = answers.rates[rows]

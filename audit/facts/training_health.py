@@ -42,7 +42,9 @@ def steps_cut_off(log: RunLog) -> int | None:
 
 def logged(update: Mapping[str, Any], names: Iterable[str]) -> float | None:
     """Return the first figure of an update that a trainer logged under one of several names."""
-    metrics = update.get("metrics") or {}
+    metrics = update.get("metrics")
+    if not metrics:
+        return None
     for name in names:
         for key in (name, *(prefix + name for prefix in _PREFIXES)):
             value = metrics.get(key)
@@ -91,8 +93,14 @@ def _flat_share(step: Mapping[str, Any]) -> float | None:
 
 
 def _cut_off(step: Mapping[str, Any]) -> float | None:
-    audits = [a for u in step.get("updates") or () for a in u.get("response_audits") or ()]
-    flags = [audit["truncated"] for audit in audits if audit.get("truncated") is not None]
-    if flags:
-        return sum(map(bool, flags)) / len(flags)
+    """Return 1 where all responses of a step were cut off, less where some were not."""
+    told = False
+    for update in step.get("updates") or ():
+        audits = update.get("response_audits") or ()
+        if audits and audits[0].get("truncated") is not None:
+            if not all(audit.get("truncated") for audit in audits):
+                return 0.0
+            told = True
+    if told:
+        return 1.0
     return min(_known(step, lambda update: logged(update, CUT_OFF_SHARES)), default=None)

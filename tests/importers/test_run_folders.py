@@ -16,7 +16,10 @@ import run_folders as made
 from audit.cli.main import main
 from audit.errors import AuditError, ImportRefused, InputError
 from audit.importers.folder.bringing_in import Brought, bring_in
+from audit.importers.folder.claiming_files import claim
 from audit.importers.folder.said import Said
+from audit.importers.folder.walking import walk
+from audit.importers.readers.found import Found
 
 
 def brought(root: Path, **said: Any) -> Brought:
@@ -537,17 +540,26 @@ def test_more_answers_than_were_asked_for_are_two_evaluations(tmp_path: Path) ->
         brought(tmp_path)
 
 
-def test_missing_answers_count_as_wrong_only_where_the_user_says_so(tmp_path: Path) -> None:
+def test_answers_that_the_settings_ask_for_and_that_are_absent_are_errored(tmp_path: Path) -> None:
     made.verifiers(tmp_path)
     path = next(tmp_path.rglob("results.jsonl"))
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
-    as_given = document_of(tmp_path)
-    filled = document_of(tmp_path, missing="wrong")
+    document = document_of(tmp_path)
+    assert {sum(run["evaluation"]["samples"]) for _, run in runs_of(document)} == {3 * made.TASKS}
+    assert sum(sum(run["evaluation"]["errored"]) for _, run in runs_of(document)) == 1
+
+
+def test_answers_nobody_asked_for_are_missed_only_where_the_user_says_so(tmp_path: Path) -> None:
+    made.evalplus(tmp_path)
+    path = next(tmp_path.rglob("*.eval_results.json"))
+    document = json.loads(path.read_text())
+    document["eval"]["HumanEval/0"].pop()
+    path.write_text(json.dumps(document))
     answers = [
-        sorted(sum(run["evaluation"]["samples"]) for _, run in runs_of(document))
-        for document in (as_given, filled)
+        sorted(sum(run["evaluation"]["samples"]) for _, run in runs_of(found))
+        for found in (document_of(tmp_path), document_of(tmp_path, missing="wrong"))
     ]
-    whole = 3 * made.TASKS
+    whole = 2 * made.TASKS
     assert answers == [[whole - 1, *[whole] * 5], [whole] * 6]
 
 
@@ -767,3 +779,13 @@ def _said_of(folder: Path) -> str | None:
     except AuditError as error:
         return str(error)
     return None
+
+
+def test_files_that_no_reader_knows_by_name_are_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        made.put(tmp_path / f"media/{number}.png", "x")
+        made.put(tmp_path / f"notes/{number}.txt", "x")
+    monkeypatch.setattr(Found, "head", property(lambda found: pytest.fail(found.relative)))
+    assert len(claim(walk([str(tmp_path)])).unread) == 100

@@ -108,6 +108,9 @@ def refuse_other_questions(runs: Sequence[Joined]) -> None:
 def check_answers(runs: Sequence[Settled], said: Said, notes: dict[str, None]) -> None:
     """Compare the answers of each task with what the settings asked for.
 
+    Answers that the settings ask for and that are absent are errored. Where no settings say how
+    many were due, unequal numbers are said, and filled only where the user says so.
+
     Raises
     ------
     ImportRefused
@@ -118,25 +121,29 @@ def check_answers(runs: Sequence[Settled], said: Said, notes: dict[str, None]) -
             if e.tally is None or not len(e.tally):
                 continue
             fewest, most = e.tally.per_task
-            asked = e.asked or run.run.first("asked") or most
+            due = e.asked or run.run.first("asked")
             where = e.source.name if e.source else run.run.label
-            if most > asked and not (e.by_content and most % asked == 0):
+            if due and most > due and not (e.by_content and most % due == 0):
                 raise ImportRefused(
-                    f"{most} answers per task where the settings say {asked}: two evaluations in "
+                    f"{most} answers per task where the settings say {due}: two evaluations in "
                     "one file",
                     path=where,
                 )
-            if most > asked:
+            if due and most > due:
                 notes.setdefault(
                     f"{where}: tasks of equal content cannot be told apart and count as one, "
                     f"with up to {most} answers"
                 )
-            if fewest < asked:
-                short = f"{where}: {fewest} to {most} answers per task where {asked} expected"
-                if said.missing == "wrong":
-                    filled = e.tally.fill(asked)
-                    notes.setdefault(f"{short}; {filled} are missing and count as wrong")
+            if fewest < (due or most):
+                short = f"{where}: {fewest} to {most} answers per task"
+                if due or said.missing == "wrong":
+                    filled = e.tally.fill(due or most)
+                    reason = "the settings say " if due else "counted up to "
+                    notes.setdefault(
+                        f"{short}, {reason}{due or most}: {filled} that are absent count as "
+                        "errored and wrong"
+                    )
                 else:
-                    notes.setdefault(f"{short} (--missing wrong counts the missing as wrong)")
+                    notes.setdefault(f"{short} (--missing wrong counts the absent as wrong)")
         for found in run.run.pieces:
             run.earlier_failures += found.extra.pop("earlier_failures", [])

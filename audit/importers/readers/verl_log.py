@@ -100,7 +100,12 @@ def _piece(reader: str, found: Found, rows: dict[int, dict[str, Any]]) -> Piece:
 CONSOLE = Reader(
     "verl-console",
     "verl's console log",
-    re.compile(r"(?:\.(?:log|out|txt)|/(?:stdout|log))$"),
+    # Text files are opened only where their names are those of logs: folders hold many others.
+    re.compile(
+        r"\.(?:log|out)$|/(?:stdout|log)$"
+        r"|(?:log|out|train|console|verl|run|seed|_s\d)[^/]*\.txt$",
+        re.I,
+    ),
     _claims_console,
     _read_console,
     also=("verl",),
