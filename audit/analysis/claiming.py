@@ -271,7 +271,10 @@ def _draft(study: Study, claim: Claim, min_seeds: int) -> _Draft:
         look = ClaimLook(ONE_LOOK, 1 - settings.level, settings.level)
     elif look.threshold is None:
         early.append(_before_first_look(look))
-    comparison = compare(study, measure, arm, against, settings_at(look, settings))
+    settings_here = settings_at(look, settings)
+    if look.target_effect is not None and claim.target_effect is None:
+        settings_here = replace(settings_here, target_effect=look.target_effect)
+    comparison = compare(study, measure, arm, against, settings_here)
     refusals = ordered((*comparison.refusals, *early, *_refusals(claim, comparison, min_seeds)))
     p_value = 1.0 if refusals else _p_value(claim, comparison)
     return _Draft(claim, comparison, refusals, p_value, look, 1 - settings.level)
