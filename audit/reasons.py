@@ -708,6 +708,43 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "The metric was measured on several benchmarks, and the claim does not say on which.",
         "name the benchmark in the claim: ... on NAME",
     ),
+    # -- grades of evidence, printed beside the runs: 3 v 3 (C) ----------------------------------
+    (
+        "A",
+        WORD,
+        "runs",
+        "the trainer's own record",
+        "Every run has a hash of its final weights and a training log, all distinct. It shows "
+        "mistakes, not lies: hashes and logs can be invented, and only a second party's record "
+        "would tell.",
+        "",
+    ),
+    (
+        "B",
+        WORD,
+        "runs",
+        "the trainer's configs or logs",
+        "The trainer's own files beside each run name its training seed or hold logs that differ, "
+        "and the run ids or folders are distinct.",
+        "",
+    ),
+    (
+        "C",
+        WORD,
+        "runs",
+        "seeds as declared",
+        "Whoever made the file says that the runs are trainings of their own; nothing contradicts "
+        "it.",
+        "import the trainer's configs along with the scores for a better grade",
+    ),
+    (
+        "D",
+        WORD,
+        "runs",
+        "no evidence",
+        "Nothing shows that the records are trainings of their own; no verdict rests on them.",
+        "import again with --seed-is training or --seed-is decoding",
+    ),
     # -- words ----------------------------------------------------------------------------------
     (
         "supported",
@@ -810,7 +847,9 @@ def rank(slug: str) -> int:
 def find_reason(name: str) -> Reason | None:
     """Return the reason with this slug, whatever the case; ``benchmark-only gain`` is one too."""
     wanted = name.strip().lower()
-    return REASONS.get(wanted) or REASONS.get(wanted.partition(" ")[0])
+    return (
+        REASONS.get(wanted) or REASONS.get(wanted.upper()) or REASONS.get(wanted.partition(" ")[0])
+    )
 
 
 def words_for(slug: str) -> str:

@@ -68,6 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run ``audit compare``; 1 when the runs conflict."""
+    guard(options.output, (options.first, options.second), force=options.force)
     first = load(options.first)
     if options.second is None:
         pairs = _rounds(first)
@@ -79,7 +80,6 @@ def main(options: argparse.Namespace) -> int:
         document, lines = _document(agreement), list(_lines(agreement))
         conflict = agreement.conflict
     text = json_text(document) if options.format == "json" else inert("\n".join(lines) + "\n")
-    guard(options.output, (options.first, options.second), force=options.force)
     publish(text, options.output)
     return int(conflict)
 

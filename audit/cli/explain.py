@@ -26,7 +26,7 @@ EXAMPLES = (
 _KINDS = {
     "refusal": "a claim is refused for it, and an unclaimed comparison gets no verdict",
     "qualifier": "said beside a verdict",
-    "word": "a verdict, or the judgement of a claim",
+    "word": "a verdict, the judgement of a claim, or a grade of evidence",
     "retired": "no longer given",
 }
 

@@ -97,7 +97,7 @@ def main(options: argparse.Namespace) -> int:
         policy = replace(policy, source=f"{policy.source}, and {before.source}")
     visit = partial(_visit, options)
     results = joined(collect(options.paths, judge, visit, wanted=wanted), judge)
-    read = [*(file.name for file in results.files), options.policy]
+    read = [*(file.name for file in results.files), options.policy, policy.source]
     for path in (options.output, *(path for _, path in also)):
         guard(path, read, force=options.force)
     report_unreadable(results)

@@ -55,7 +55,7 @@ def main(options: argparse.Namespace) -> int:
     )
     results = joined(collect(options.paths, judge), judge)
     read = [file.name for file in results.files]
-    guard(options.output, [*read, options.data, options.policy], force=options.force)
+    guard(options.output, [*read, options.data, options.policy, policy.source], force=options.force)
     options.results = results  # kept until the process ends, which need not take them apart
     report_unreadable(results)
     report_unused_waivers(results, policy)

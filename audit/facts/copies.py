@@ -101,6 +101,8 @@ def same_runs(
     scores and answers that are close beside those of other arms; answers that were drawn more
     alike than one model drawn twice outweigh them, whatever the weights.
     """
+    if len(runs) < 2:
+        return ()  # and no numerical library is loaded
     groups = _Groups(len(runs))
     for kind in (_by_name, _by_seed, _by_parameters, _by_log, _by_run_id):
         for pair in kind(runs):

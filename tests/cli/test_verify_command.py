@@ -131,7 +131,7 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(verify: Verify) -> 
 def test_a_folder_counts_the_json_that_is_no_results_file(verify: Verify) -> None:
     status, out, _ = verify("runs")
     assert status == 0
-    assert "passed over: 1 JSON file without schema_version: " in out
+    assert "passed over: runs/b/notes.json: no schema_version" in out
     _, out, _ = verify("runs", "--format", "json")
     assert json.loads(out)["skipped"] == ["runs/b/notes.json"]
 
