@@ -7,6 +7,7 @@ audit, which may be an older one: so the same studies are held against two versi
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import audit
 from audit.analysis import analyse
 from audit.policy import Policy
 from audit.results import Results, from_document
@@ -68,6 +70,8 @@ def judge(document: Document, policy: Mapping[str, Any] | None = None, **options
 
 def _judged(results: Results, policy: Mapping[str, Any], **options: Any) -> Judged:
     analysis = analyse(results, policy=Policy(**policy), **options)
+    if not analysis.claims:  # an older version does not know some key, and takes nothing
+        return Judged("refused", "not-read", False)
     claim = analysis.claims[0]
     slug = "supported" if claim.stands else claim.slug  # an older version says it otherwise
     return Judged(claim.verdict.word, slug, claim.stands)
@@ -77,7 +81,9 @@ class Elsewhere:
     """Another version of audit, that of another interpreter, as a process that judges."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
         self._process = process
+        self.package = process.stdout.readline().strip()  # where its audit lies
 
     def judge(self, document: Document, policy: Mapping[str, Any] | None = None) -> Judged:
         """Judge a document there."""
@@ -94,8 +100,14 @@ class Elsewhere:
 @contextmanager
 def elsewhere(python: Path) -> Iterator[Elsewhere]:
     """Start the judge of another interpreter, and end it."""
+    # What this process finds its own version by must not decide what the other one finds.
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     with subprocess.Popen(
-        [python, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [python, __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     ) as process:
         yield Elsewhere(process)
         assert process.stdin is not None
@@ -103,6 +115,7 @@ def elsewhere(python: Path) -> Iterator[Elsewhere]:
 
 
 def main() -> int:
+    print(Path(audit.__file__).parent, flush=True)
     for line in sys.stdin:
         document, policy = json.loads(line)
         print(json.dumps(asdict(_judged(from_document(document), policy))), flush=True)

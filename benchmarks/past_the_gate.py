@@ -36,11 +36,16 @@ Judging = Callable[[Document, Mapping[str, Any]], Judged]
 
 @dataclass
 class Outcome:
-    """What became of the studies of a trick at one size, now and before."""
+    """What became of the studies of a trick at one size.
+
+    ``before`` is None where the older version was not asked; ``unread`` is how many studies it
+    could not read.
+    """
 
     studies: int = 0
     now: int = 0
-    before: int = 0
+    before: int | None = None
+    unread: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -82,7 +87,9 @@ def judge_trick(trick: Trick, tasks: int, studies: int, before: Judging | None) 
         outcome.now += passed
         reasons["supported" if passed else slug] += 1
         if before is not None:
-            outcome.before += passes(trick, documents, before)[0]
+            passed, slug = passes(trick, documents, before)
+            outcome.before = (outcome.before or 0) + passed
+            outcome.unread += slug == "not-read"
     outcome.reasons = dict(reasons.most_common())
     outcome.seconds = round(time.process_time() - start, 2)
     return outcome
@@ -102,6 +109,8 @@ def measure(state: Path, python: Path | None) -> dict[tuple[str, int], Outcome]:
     state.parent.mkdir(parents=True, exist_ok=True)
     other = elsewhere(python) if python else nullcontext(None)
     with other as older, state.open("a", encoding="utf-8") as log:
+        if older is not None:
+            print(f"before: {older.package}", file=sys.stderr)
         for tasks, studies in STUDIES.items():
             for trick in TRICKS:
                 if (trick.name, tasks) in done:
@@ -109,8 +118,6 @@ def measure(state: Path, python: Path | None) -> dict[tuple[str, int], Outcome]:
                 known = older is not None and set(trick.policy) <= {"level"}
                 before = older.judge if older is not None and known else None
                 found = done[trick.name, tasks] = judge_trick(trick, tasks, studies, before)
-                if before is None:
-                    found.before = -1
                 line = {"trick": trick.name, "tasks": tasks, "outcome": asdict(found)}
                 log.write(json.dumps(line) + "\n")
                 log.flush()
@@ -163,11 +170,19 @@ def _row(trick: Trick, done: Mapping[tuple[str, int], Outcome]) -> str:
             row += ["", ""]
             continue
         row.append(_share(found.now, found.studies))
-        row.append("" if found.before < 0 else f"{found.before / found.studies:.2f}")
+        row.append(_before(found))
         reasons.update(found.reasons)
     reasons.pop("supported", None)
     row.append(reasons.most_common(1)[0][0] if reasons else "")
     return f"| {' | '.join(row)} |"
+
+
+def _before(found: Outcome) -> str:
+    if found.before is None:
+        return ""
+    if found.unread == found.studies:
+        return "not read"
+    return f"{found.before / found.studies:.2f}"
 
 
 def _share(passed: int, studies: int) -> str:

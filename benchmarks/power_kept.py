@@ -274,6 +274,7 @@ def measure(state: Path, python: Path) -> dict[str, Kept]:
     done = recorded(state)
     state.parent.mkdir(parents=True, exist_ok=True)
     with elsewhere(python) as older, state.open("a", encoding="utf-8") as log:
+        print(f"before: {older.package}", file=sys.stderr)
         for design in DESIGNS:
             if design.name in done:
                 continue

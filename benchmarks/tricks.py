@@ -27,6 +27,7 @@ from study_kinds import (
     one_arm,
     one_run_sampled_again,
     runs,
+    scores_document,
     seed_noise,
     study,
 )
@@ -203,21 +204,20 @@ def _format(recorded: bool, tasks: int, random: Random) -> list[Document]:
     return [study(made[0], made[1])]
 
 
-def _scores(
-    tasks: int, random: Random, per_task: bool, divide: int = 1, again: bool = False
-) -> list[Document]:
-    """Return rewards from 0 to 100; those of the control are divided by ``divide``."""
+def _scored_again(tasks: int, random: Random) -> list[Document]:
+    """Keep only the score of each time that one run was evaluated."""
+    arms = ahead([arm / K for arm in one_run_sampled_again(Recipe(tasks), random)])
+    return [scores_document([arm.mean(axis=1) for arm in arms], "accuracy", 4, None)]
+
+
+def _mixed_scales(per_task: bool, tasks: int, random: Random) -> list[Document]:
+    """Divide the control's scores from 0 to 100 by 100, so that the arms' scales differ."""
     recipe = Recipe(tasks, (3, 3), samples=1)
     logits = random.normal(0, TASK_SD, tasks)
     noise = seed_noise(recipe, random)
     arms: list[Floats] = [one_arm(recipe, 0.5 + part, logits, random) for part in noise]
-    if again:
-        arms = [
-            np.clip(np.repeat(arm[:1], 3, axis=0) + random.normal(0, 0.1, (3, tasks)), 0, 1)
-            for arm in arms
-        ]
     sides = []
-    for arm, by in zip(ahead(arms), (divide, 1), strict=True):
+    for arm, by in zip(ahead(arms), (100, 1), strict=True):
         values = np.round(100 * arm / by, 4)
         if per_task:
             side: list[Document] = [
@@ -407,7 +407,8 @@ TRICKS = (
     Trick(
         "one run on three benchmarks, entered as three runs of one",
         _two_benchmarks,
-        nothing="outcomes of other tasks under the same places; task ids would show it",
+        nothing="no rule asks whether the runs of an arm find the same tasks hard; task ids would "
+        "show it",
     ),
     Trick(
         "three of six seeds kept, the others not named",
@@ -450,17 +451,17 @@ TRICKS = (
     ),
     Trick(
         "control in fractions, treatment in percent, per task",
-        partial(_scores, per_task=True, divide=100),
+        partial(_mixed_scales, True),
         refused=True,
     ),
     Trick(
         "control in fractions, treatment in percent, one score per run",
-        partial(_scores, per_task=False, divide=100),
+        partial(_mixed_scales, False),
         refused=True,
     ),
     Trick(
         "one run scored three times, only the scores kept",
-        partial(_scores, per_task=False, again=True),
+        _scored_again,
         nothing=_WORD,
     ),
     Trick("equivalent where nobody solves a task", partial(_dead, 0.0), refused=True),

@@ -24,6 +24,7 @@ from judged import elsewhere, judge, read
 from study_kinds import Recipe, copies_of_one_run, counted, edited, gain, seed_noise
 from tricks import TRICKS, Trick
 
+import audit
 from audit.analysis import analyse
 from audit.simulation import SEED_TASK_SD, TASK_EFFECT_SD, TASK_SD, success_chances
 
@@ -117,6 +118,7 @@ def test_another_interpreter_judges_the_same_document_alike() -> None:
         counted(copies_of_one_run(Recipe(60), "exact", np.random.default_rng(3)), 4),
     )
     with elsewhere(Path(sys.executable)) as other:
+        assert Path(other.package) == Path(audit.__file__).parent
         for document in (honest, copied):
             assert other.judge(document) == judge(document)
         assert other.judge(honest, {"level": 0.5}) == judge(honest, {"level": 0.5})

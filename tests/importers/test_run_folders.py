@@ -789,3 +789,26 @@ def test_files_that_no_reader_knows_by_name_are_not_opened(
         made.put(tmp_path / f"notes/{number}.txt", "x")
     monkeypatch.setattr(Found, "head", property(lambda found: pytest.fail(found.relative)))
     assert len(claim(walk([str(tmp_path)])).unread) == 100
+
+
+def test_a_seed_of_an_evaluation_s_settings_or_header_is_no_training_seed(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        items = [{"id": n, "correct": bool(n % (seed + 1))} for n in range(6)]
+        run = tmp_path / f"a/x{seed}"
+        made.put_json(run / "answers.json", {"benchmark": "sums", "seed": seed, "items": items})
+        made.put_json(run / "eval_config.json", {"seed": seed, "temperature": 0.7})
+    document = bring_in([str(tmp_path)], Said(arm_from="{arm}/*")).document
+    assert document is not None
+    assert [run["seed"] for _, run in runs_of(document)] == [None, None]
+    assert {run["evaluation"]["benchmark"] for _, run in runs_of(document)} == {"sums"}
+
+
+def test_a_training_seed_in_a_file_s_header_is_the_user_s_word(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        items = [{"id": n, "correct": bool(n % (seed + 1))} for n in range(6)]
+        header = {"benchmark": "sums", "train_seed": seed, "items": items}
+        made.put_json(tmp_path / f"a/x{seed}/answers.json", header)
+    document = bring_in([str(tmp_path)], Said(arm_from="{arm}/*")).document
+    assert document is not None
+    found = [(run["seed"], run["identified_by"]) for _, run in runs_of(document)]
+    assert found == [(1, "user"), (2, "user")]

@@ -23,6 +23,10 @@ _COUNTS = (("correct", "n"), ("num_correct", "num_examples"), ("n_correct", "n_t
 _ANSWERED = ("n_with_answer", "num_answered", "n_parsed")
 # Settings that only a training has.
 _TRAINING = re.compile(r"(?:^|\.)(?:max_steps|num_train_epochs|epochs|steps|lr|learning_rate)$")
+_EVALUATION = re.compile(
+    r"(?:^|[-_.])(?:eval|evaluation|gen|generation|sampling|infer|inference)(?:[-_.]|$)", re.I
+)
+_BENCHMARKS = ("benchmark", "dataset", "eval_name", "task_set", "task")
 _USER_SEEDS = frozenset({"train_seed", "training_seed"})
 
 
@@ -93,7 +97,9 @@ def _single(found: Found, record: Record, benchmark: str) -> Piece:
         piece.evaluations = [evaluation]
         return piece
     config = flat(record, found.name)
-    piece.config = {key: v for key, v in config.items() if not isinstance(v, list)}
+    # A seed in the settings of an evaluation is the evaluation's.
+    above = f"{found.stem}." if _EVALUATION.search(found.stem) else ""
+    piece.config = {f"{above}{key}": v for key, v in config.items() if not isinstance(v, list)}
     piece.trained = any(_TRAINING.search(key) for key in config)
     return piece
 
@@ -174,7 +180,11 @@ def _answered(
             piece.group = None if arm is None else str(arm)
             if seed is not None:
                 piece.config = {"seed": seed}
-        piece.evaluations = _evaluations(found, own, roles, benchmark, piece, reading)
+        for key in _USER_SEEDS & set(beside):
+            piece.config[key] = beside[key]
+            piece.identified = "user"
+        named = next((beside[key] for key in _BENCHMARKS if isinstance(beside.get(key), str)), None)
+        piece.evaluations = _evaluations(found, own, roles, named or benchmark, piece, reading)
         pieces.append(piece)
     _compare_summary(found, others, pieces)
     return pieces
