@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from audit import numerals
 from audit.cli.formats import FORMATS, Style, render
@@ -32,6 +33,7 @@ from audit.fleet.rows import counts_of, rows_of
 from audit.pages.render import Job
 from audit.pages.render import render as render_page
 from audit.policy import Policy
+from audit.resources import resource
 from audit.safetext import visible
 from audit.simulation import Cell, simulate
 from audit.views.claim_view import ClaimView
@@ -181,6 +183,13 @@ def test_every_surface_says_the_same_of_every_claim(files: dict[str, Path], name
                     assert told(fact).lower() in text.lower(), (where, fact)
 
 
+@cache
+def gate_schema() -> Draft202012Validator:
+    schema = json.loads(resource("schemas/gate.v1.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_json_holds_the_numbers_that_the_texts_round(files: dict[str, Path], name: str) -> None:
     file = judged(files[name])
@@ -188,6 +197,7 @@ def test_json_holds_the_numbers_that_the_texts_round(files: dict[str, Path], nam
     (entry,) = json.loads(render("json", results, WIDE))["files"]
     rows = rows_of(results)
     gate = json.loads(gate_json(rows, counts_of(rows, results), results, Policy()))
+    gate_schema().validate(gate)
     assert entry["exit_status"] == gate["files"][0]["exit_status"] == file.exit_status
     if "verdicts" not in entry:
         assert not file.claims
