@@ -18,7 +18,7 @@ from audit.importers import IMPORTERS, fitting, importer
 from audit.importers.columns import MAPPED, ROLES
 from audit.importers.draft import Options
 from audit.importers.every_eval_ever import write
-from audit.importers.foreign import Foreign, Table, read_foreign
+from audit.importers.foreign import Foreign, ForeignTable, read_foreign
 from audit.importers.path_seeds import PATH
 from audit.importers.sniff import other_kind
 from audit.importers.study import Layout, Placed, assemble
@@ -259,7 +259,7 @@ def _importer_of(file: Foreign, options: argparse.Namespace) -> str:
     named = options.format
     found = fitting(file.content, file.name)
     if named == "auto":
-        if found is None and isinstance(file.content, Table):
+        if found is None and isinstance(file.content, ForeignTable):
             return "long-table"  # which says what columns it misses
         if found is None:
             what = other_kind(file.content)

@@ -26,7 +26,7 @@ from audit.importers import (
     wide_table,
 )
 from audit.importers.draft import Draft, Options
-from audit.importers.foreign import Foreign, Table, from_source
+from audit.importers.foreign import Foreign, ForeignTable, from_source
 from audit.reading import Source
 
 
@@ -139,7 +139,7 @@ def describe_source(source: Source) -> str | None:
     found = fitting(content, source.name)
     if found is not None:
         return f"{found.what}{_advice(found.name, source.name)}"
-    if what is not None and isinstance(content, Table):
+    if what is not None and isinstance(content, ForeignTable):
         return f"{what}; `audit import long-table {source.name} --map value=NAME` may read it"
     return what
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from audit.errors import ImportRefused, UsageError
 from audit.importers.draft import Options
-from audit.importers.foreign import Foreign, JsonLines, Table
+from audit.importers.foreign import Foreign, ForeignTable, JsonLines
 from audit.importers.metric_names import is_accuracy, plain
 from audit.importers.numbers import cell
 from audit.pointer import parts, resolve
@@ -142,7 +142,7 @@ def role_named(role: str) -> str:
     return _SAID.get(role, role)
 
 
-def table_of(content: Any, records: str | None = None) -> Table | None:
+def table_of(content: Any, records: str | None = None) -> ForeignTable | None:
     """Return rows and columns of a table, JSON Lines, or a JSON list of objects; else None.
 
     Members of nested objects are columns with ``/`` between the parts, as in a JSON Pointer.
@@ -154,7 +154,7 @@ def table_of(content: Any, records: str | None = None) -> Table | None:
     records : str or None
         JSON Pointer to the list of a JSON document.
     """
-    if isinstance(content, Table):
+    if isinstance(content, ForeignTable):
         return content
     rows = content.rows if isinstance(content, JsonLines) else content
     if records is not None and not isinstance(content, JsonLines):
@@ -163,7 +163,7 @@ def table_of(content: Any, records: str | None = None) -> Table | None:
         return None
     plain_rows = tuple(_flat(row) for row in rows)
     columns = dict.fromkeys(key for row in plain_rows for key in row)
-    return Table(tuple(columns), plain_rows)
+    return ForeignTable(tuple(columns), plain_rows)
 
 
 def _at(document: Any, pointer: str) -> Any:
@@ -185,7 +185,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def roles_of(table: Table, options: Options, path: str) -> dict[str, str]:
+def roles_of(table: ForeignTable, options: Options, path: str) -> dict[str, str]:
     """Return column by role.
 
     Raises
@@ -237,7 +237,9 @@ def _named(column: str, columns: Sequence[str]) -> str | None:
     return next((name for name in names if name in columns), None)
 
 
-def _of_tasks_or_runs(table: Table, said: dict[str, str], options: Options) -> dict[str, str]:
+def _of_tasks_or_runs(
+    table: ForeignTable, said: dict[str, str], options: Options
+) -> dict[str, str]:
     """Settle what tells tasks apart, and whether a counter such as `trial` is of answers."""
     if "task" not in options.columns and "value" in said:
         task = _task_column(table, said)
@@ -257,7 +259,7 @@ def _of_tasks_or_runs(table: Table, said: dict[str, str], options: Options) -> d
     return said
 
 
-def _task_column(table: Table, said: Mapping[str, str]) -> str | None:
+def _task_column(table: ForeignTable, said: Mapping[str, str]) -> str | None:
     """Return the first column of task ids that is not the same in every row."""
     words = {plain(column): column for column in reversed(table.columns)}
     taken = {column for role, column in said.items() if role not in ("task", "question")}
@@ -282,7 +284,7 @@ def _numbers_answers(said: Mapping[str, str]) -> bool:
     return named in _NAMES["sample"] and named not in _NAMES["run"]
 
 
-def _one_row_a_run(table: Table, said: Mapping[str, str]) -> bool:
+def _one_row_a_run(table: ForeignTable, said: Mapping[str, str]) -> bool:
     """Whether arm, seed and run name every row, so that an id of rows names no tasks."""
     labels = [said[role] for role in ("arm", "seed", "run", "benchmark", "metric") if role in said]
     if not {"arm", "seed", "run"} & set(said) or len(table.rows) < 2:
@@ -291,12 +293,12 @@ def _one_row_a_run(table: Table, said: Mapping[str, str]) -> bool:
     return len(keys) == len(table.rows)
 
 
-def _varies(table: Table, column: str) -> bool:
+def _varies(table: ForeignTable, column: str) -> bool:
     values = {_key(row[column]) for row in table.rows if row.get(column) not in (None, "")}
     return len(values) > 1
 
 
-def _not_a_topic(table: Table, names: Sequence[str], said: Mapping[str, str]) -> str:
+def _not_a_topic(table: ForeignTable, names: Sequence[str], said: Mapping[str, str]) -> str:
     """Return the first column under which no two questions share one id."""
     question = said.get("question")
     if question is None or len(names) == 1:
@@ -315,7 +317,7 @@ def _key(value: Any) -> str:
 
 
 def _value_column(
-    table: Table, found: Mapping[str, str], options: Options, path: str
+    table: ForeignTable, found: Mapping[str, str], options: Options, path: str
 ) -> str | None:
     free = [column for column in table.columns if column not in found.values()]
     if options.metric is not None and "metric" not in found:
@@ -339,7 +341,7 @@ def _last(column: str) -> str:
     return plain(column.rsplit("/", 1)[-1])
 
 
-def _only(table: Table, names: Sequence[str], path: str) -> str:
+def _only(table: ForeignTable, names: Sequence[str], path: str) -> str:
     """Return the first of the columns that could be the value, where they all say the same.
 
     Raises
@@ -359,13 +361,13 @@ def _only(table: Table, names: Sequence[str], path: str) -> str:
     )
 
 
-def _right_or_wrong(table: Table, column: str) -> bool:
+def _right_or_wrong(table: ForeignTable, column: str) -> bool:
     values = [row.get(column) for row in table.rows if row.get(column) not in (None, "")]
     flat = [entry for value in values for entry in (value if isinstance(value, list) else [value])]
     return bool(flat) and all(cell(entry)[0] in (0, 1) for entry in flat)
 
 
-def _agree(table: Table, one: str, other: str) -> int:
+def _agree(table: ForeignTable, one: str, other: str) -> int:
     """Return in how many rows two columns hold different numbers."""
     return sum(cell(row.get(one))[0] != cell(row.get(other))[0] for row in table.rows)
 
@@ -392,7 +394,7 @@ def metric_of(column: str, named: str | None, options: Options) -> str | None:
     return "accuracy" if is_accuracy(name) else name
 
 
-def chosen_rows(file: Foreign, table: Table, options: Options) -> Iterator[dict[str, Any]]:
+def chosen_rows(file: Foreign, table: ForeignTable, options: Options) -> Iterator[dict[str, Any]]:
     """Yield the rows that ``--where`` keeps.
 
     Raises

@@ -18,7 +18,7 @@ from audit.importers.numbers import (
     standard_error_note,
     whole_cell,
 )
-from audit.importers.outcomes import Outcomes
+from audit.importers.outcomes import OutcomesByTask
 
 SCHEMA_VERSION = "0.3.0"
 _INSTANCE = frozenset({"evaluation_id", "model_id", "sample_id"})
@@ -78,7 +78,7 @@ def _belongs(rows: Foreign, record: Mapping[str, Any]) -> bool:
     return bool(rows.content.rows[0].get("evaluation_id") == record.get("evaluation_id"))
 
 
-def _add_instance(outcomes: Outcomes, row: Mapping[str, Any]) -> None:
+def _add_instance(outcomes: OutcomesByTask, row: Mapping[str, Any]) -> None:
     task = str(row["sample_id"])
     if row.get("error"):
         outcomes.error(task, None)
@@ -94,13 +94,13 @@ def _add_instance(outcomes: Outcomes, row: Mapping[str, Any]) -> None:
 def _instances_alone(
     file: Foreign, metrics: dict[str, dict[str, Any]], notes: Notes
 ) -> Iterator[DraftRun]:
-    found: dict[str, dict[str, Outcomes]] = {}
+    found: dict[str, dict[str, OutcomesByTask]] = {}
     hashes: dict[tuple[str, str], str] = {}
     for row in file.content.rows:
         model, name = str(row["model_id"]), str(row.get("evaluation_name"))
         what = f"{file.name}, {model}, {name}"
         tasks = found.setdefault(model, {})
-        _add_instance(tasks.setdefault(name, Outcomes(file.name, what)), row)
+        _add_instance(tasks.setdefault(name, OutcomesByTask(file.name, what)), row)
         if row.get("sample_hash"):
             hashes[name, str(row["sample_id"])] = str(row["sample_hash"])
     for model in found:
@@ -213,8 +213,8 @@ class _Record:
         self._check_error(entry, benchmark, metric, score, examples)
         return block, figures
 
-    def _outcomes(self, entry: Mapping[str, Any], benchmark: str) -> Outcomes | None:
-        outcomes = Outcomes(self.path, f"{self.path}, {benchmark}")
+    def _outcomes(self, entry: Mapping[str, Any], benchmark: str) -> OutcomesByTask | None:
+        outcomes = OutcomesByTask(self.path, f"{self.path}, {benchmark}")
         names = {str(entry.get("evaluation_name")), benchmark}
         result = entry.get("evaluation_result_id")
         for row in self.rows:
@@ -237,7 +237,9 @@ class _Record:
             raise ImportRefused(f"accuracy is {score:g} and no percent is said", path=self.path)
         return score
 
-    def _check(self, outcomes: Outcomes, score: float | None, benchmark: str, metric: str) -> None:
+    def _check(
+        self, outcomes: OutcomesByTask, score: float | None, benchmark: str, metric: str
+    ) -> None:
         values = outcomes.all_values()
         mean = sum(sorted(values)) / len(values)
         if metric == ACCURACY and score is not None and abs(mean - score) > 5e-4:

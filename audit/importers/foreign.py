@@ -26,7 +26,7 @@ class JsonLines:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ForeignTable:
     """A table with named columns; cells are text, or values where the format has types."""
 
     columns: tuple[str, ...]
@@ -61,7 +61,7 @@ class Archive:
 class Foreign:
     """One file: where it comes from, and what is in it.
 
-    ``content`` is a JSON value, or a :class:`JsonLines`, :class:`Table` or :class:`Archive`;
+    ``content`` is a JSON value, or a :class:`JsonLines`, :class:`ForeignTable` or :class:`Archive`;
     ``unusable`` counts NaN, infinities and integers too large to hold that were taken out of it.
     """
 
@@ -155,7 +155,7 @@ def _json_lines(source: Source) -> Foreign:
     return Foreign(source, JsonLines(tuple(rows)), unusable)
 
 
-def _csv(source: Source) -> Table:
+def _csv(source: Source) -> ForeignTable:
     try:
         text = source.text
     except UnicodeDecodeError:
@@ -182,7 +182,7 @@ def _csv(source: Source) -> Table:
                 line=number,
             )
         rows.append(dict(zip(columns, row, strict=True)))
-    return Table(columns, tuple(rows))
+    return ForeignTable(columns, tuple(rows))
 
 
 def _refuse_unclear_columns(columns: Sequence[str], path: str) -> None:
@@ -191,7 +191,7 @@ def _refuse_unclear_columns(columns: Sequence[str], path: str) -> None:
             raise ImportRefused(f"the column {name!r} is there twice", path=path)
 
 
-def _parquet(source: Source) -> Table:
+def _parquet(source: Source) -> ForeignTable:
     try:
         import pandas
 
@@ -210,7 +210,7 @@ def _parquet(source: Source) -> Table:
         {name: _plain(value) for name, value in zip(columns, row, strict=True)}
         for row in frame.itertuples(index=False, name=None)
     )
-    return Table(columns, rows)
+    return ForeignTable(columns, rows)
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ from audit.importers.liveness import Liveness
 from audit.importers.metric_names import ACCURACY, is_accuracy, reading_of
 from audit.importers.notes import Notes
 from audit.importers.numbers import integer, number, on_lattice, outcome, standard_error_note, whole
-from audit.importers.outcomes import Outcomes
+from audit.importers.outcomes import OutcomesByTask
 from audit.importers.weights import loaded_weights
 
 # Inspect's own letters for right, wrong, partly right and no answer.
@@ -171,13 +171,13 @@ class _Log:
         blocks.sort(key=lambda block: (block["metric"] != ACCURACY, block["metric"]))
         return (blocks, {}) if blocks else self._aggregate()
 
-    def _of_samples(self) -> dict[str, Outcomes]:
-        found: dict[str, Outcomes] = {}
+    def _of_samples(self) -> dict[str, OutcomesByTask]:
+        found: dict[str, OutcomesByTask] = {}
         names = self._scorers()
         for sample in self.samples:
             scores = _mapping(sample.get("scores"))
             for name in names:
-                outcomes = found.setdefault(name, Outcomes(self.path, f"{self.task}, {name}"))
+                outcomes = found.setdefault(name, OutcomesByTask(self.path, f"{self.task}, {name}"))
                 self._add(outcomes, sample, _value(scores, name))
         for name, outcomes in found.items():
             if not outcomes and outcomes.lost:
@@ -194,7 +194,7 @@ class _Log:
                 names |= dict.fromkeys(members)
         return sorted(names)
 
-    def _add(self, outcomes: Outcomes, sample: Mapping[str, Any], value: Any) -> None:
+    def _add(self, outcomes: OutcomesByTask, sample: Mapping[str, Any], value: Any) -> None:
         task = sample["id"] if isinstance(sample["id"], int | str) else str(sample["id"])
         epoch = sample.get("epoch")
         if sample.get("error"):
@@ -210,16 +210,16 @@ class _Log:
         if first.get("stop_reason") in ("max_tokens", "model_length"):
             outcomes.truncated(task)
 
-    def _of_reductions(self) -> dict[str, Outcomes]:
+    def _of_reductions(self) -> dict[str, OutcomesByTask]:
         """Read the reduced scores, which hold one value an item where samples were not logged."""
         reducers = _mapping(self.eval.get("config")).get("epochs_reducer") or ["mean"]
         if reducers != ["mean"]:
             return {}
-        found: dict[str, Outcomes] = {}
+        found: dict[str, OutcomesByTask] = {}
         reductions = self.log.get("reductions")
         for reduction in reductions if isinstance(reductions, list) else ():
             name = str(_mapping(reduction).get("scorer"))
-            outcomes = Outcomes(self.path, f"{self.task}, {name}")
+            outcomes = OutcomesByTask(self.path, f"{self.task}, {name}")
             items = _mapping(reduction).get("samples")
             for item in items if isinstance(items, list) else ():
                 self._add_reduced(outcomes, _mapping(item))
@@ -227,7 +227,7 @@ class _Log:
                 found[name] = outcomes
         return found
 
-    def _add_reduced(self, outcomes: Outcomes, item: Mapping[str, Any]) -> None:
+    def _add_reduced(self, outcomes: OutcomesByTask, item: Mapping[str, Any]) -> None:
         value, task = _score(item.get("value")), item.get("sample_id")
         if not isinstance(task, int | str):
             raise ImportRefused("a reduced score has no sample_id", path=self.path)
@@ -238,7 +238,7 @@ class _Log:
         for epoch in range(self.epochs):
             outcomes.add(task, epoch, float(epoch < right))
 
-    def _is_accuracy(self, name: str, outcomes: Outcomes) -> bool:
+    def _is_accuracy(self, name: str, outcomes: OutcomesByTask) -> bool:
         scorers = self.eval.get("scorers")
         for scorer in scorers if isinstance(scorers, list) else ():
             if _mapping(scorer).get("name") == name and isinstance(scorer.get("metrics"), list):
@@ -246,7 +246,7 @@ class _Log:
                 return any(is_accuracy(metric) for metric in names) and outcomes.binary
         return outcomes.binary
 
-    def _block(self, outcomes: Outcomes, label: str) -> dict[str, Any]:
+    def _block(self, outcomes: OutcomesByTask, label: str) -> dict[str, Any]:
         block = outcomes.block(self.task, label, self.notes)
         condition = self._condition()
         errors = sum(block.get("errored", ()))

@@ -24,7 +24,7 @@ from audit.importers.metric_names import (
 )
 from audit.importers.notes import Notes
 from audit.importers.numbers import integer, number, outcome, standard_error_note
-from audit.importers.outcomes import Outcomes
+from audit.importers.outcomes import OutcomesByTask
 from audit.importers.weights import loaded_weights
 
 NO_FILTER = "none"
@@ -75,7 +75,7 @@ class _Task:
     name: str
     scores: dict[Key, float] = field(default_factory=dict)
     errors: dict[Key, float] = field(default_factory=dict)
-    samples: dict[Key, Outcomes] = field(default_factory=dict)
+    samples: dict[Key, OutcomesByTask] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     examples: int | None = None
     higher: dict[str, bool] = field(default_factory=dict)
@@ -241,7 +241,7 @@ class _Model:
             if value is None and not isinstance(listed, list):
                 continue
             what = f"{task.name}, {metric},{chosen}"
-            samples = task.samples.setdefault((metric, chosen), Outcomes(path, what))
+            samples = task.samples.setdefault((metric, chosen), OutcomesByTask(path, what))
             samples.add(row["doc_id"] if isinstance(row["doc_id"], int) else doc, None, value)
 
     # ---- choosing -----------------------------------------------------------------------

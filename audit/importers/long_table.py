@@ -30,7 +30,7 @@ from audit.importers.metric_names import (
 )
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell, fits_count, whole_cell
-from audit.importers.outcomes import Outcomes
+from audit.importers.outcomes import OutcomesByTask
 from audit.importers.row_answers import Answers
 from audit.importers.run_status import FINISHED, Status, status_of
 from audit.importers.scaled import lowest, say_unnamed, scaled
@@ -60,7 +60,7 @@ def sniff(document: Any, name: str) -> bool:
 class _Run:
     """All rows of one arm, run and step."""
 
-    outcomes: dict[Cell, Outcomes] = field(default_factory=dict)
+    outcomes: dict[Cell, OutcomesByTask] = field(default_factory=dict)
     scores: dict[Cell, float] = field(default_factory=dict)
     examples: dict[Cell, int] = field(default_factory=dict)
     step: int | None = None

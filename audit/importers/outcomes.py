@@ -12,7 +12,7 @@ from audit.importers.notes import Notes
 Task = str | int
 
 
-class Outcomes:
+class OutcomesByTask:
     """Outcomes of one model on one benchmark, keyed by task and sample, never by row.
 
     Parameters

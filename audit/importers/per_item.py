@@ -19,7 +19,7 @@ from audit.importers.metric_names import (
 )
 from audit.importers.notes import Notes
 from audit.importers.numbers import fits_count, integer, number, outcome, whole, whole_cell
-from audit.importers.outcomes import Outcomes
+from audit.importers.outcomes import OutcomesByTask
 from audit.importers.scaled import lowest
 from audit.importers.summary_rows import summary_of
 
@@ -227,9 +227,9 @@ class _Reader:
         )
         return None
 
-    def _outcomes(self, items: list[dict[str, Any]]) -> Outcomes:
+    def _outcomes(self, items: list[dict[str, Any]]) -> OutcomesByTask:
         numbered = any(_key(item, _SAMPLES) for item in items)
-        outcomes = Outcomes(self.path, self.path, repeats=not numbered)
+        outcomes = OutcomesByTask(self.path, self.path, repeats=not numbered)
         live = Liveness(self.path)
         for item in items:
             task_key = _key(item, _IDS + _MORE_IDS)
@@ -275,13 +275,13 @@ class _Reader:
         else:
             yield item[sample] if sample else None, outcome(value)
 
-    def _metric(self, outcomes: Outcomes, items: list[dict[str, Any]]) -> str:
+    def _metric(self, outcomes: OutcomesByTask, items: list[dict[str, Any]]) -> str:
         if self.options.metric:
             return ACCURACY if is_accuracy(self.options.metric) else self.options.metric
         key = _key(items[0], _VALUES + _SCORES) or ""
         return ACCURACY if key in _VALUES or outcomes.binary else key
 
-    def _printed(self, outcomes: Outcomes, metric: str) -> dict[str, float]:
+    def _printed(self, outcomes: OutcomesByTask, metric: str) -> dict[str, float]:
         """Compare what the file prints of its items with them, and return the share it prints."""
         summary = summary_of(self.document) if metric == ACCURACY and outcomes.binary else None
         if summary is None:

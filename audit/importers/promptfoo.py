@@ -14,7 +14,7 @@ from audit.importers.liveness import Liveness
 from audit.importers.metric_names import ACCURACY, reading_of
 from audit.importers.notes import Notes
 from audit.importers.numbers import number, outcome
-from audit.importers.outcomes import Outcomes
+from audit.importers.outcomes import OutcomesByTask
 
 _ERROR = 2  # failureReason: 0 none, 1 an assertion failed, 2 the call itself failed
 
@@ -82,7 +82,7 @@ def _file_runs(file: Foreign, label: str, notes: Notes) -> Iterator[DraftRun]:
     rows = list(_results(file.content))
     tasks = _task_names(rows)
     prompts = {_prompt(row) for row in rows}
-    found: dict[str, Outcomes] = {}
+    found: dict[str, OutcomesByTask] = {}
     hashes: dict[tuple[str, str], str] = {}
     benchmark = _benchmark(file.content)
     live = Liveness(file.name)
@@ -90,7 +90,7 @@ def _file_runs(file: Foreign, label: str, notes: Notes) -> Iterator[DraftRun]:
         arm = _provider(row) + (f" | {_prompt(row)}" if len(prompts) > 1 else "")
         key = _test_key(row)
         hashes[benchmark or "", tasks[key]] = key
-        outcomes = found.setdefault(arm, Outcomes(file.name, f"{file.name}, {arm}"))
+        outcomes = found.setdefault(arm, OutcomesByTask(file.name, f"{file.name}, {arm}"))
         if row.get("failureReason") == _ERROR:
             outcomes.error(tasks[key], row.get("testIdx"))
             continue

@@ -13,7 +13,7 @@ from audit.importers.liveness import Liveness
 from audit.importers.metric_names import ACCURACY
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell
-from audit.importers.outcomes import Outcomes
+from audit.importers.outcomes import OutcomesByTask
 from audit.importers.scaled import scaled
 
 Cell = tuple[str, str]  # benchmark, metric
@@ -50,7 +50,7 @@ class Answers:
 
     def add(
         self,
-        into: dict[Cell, Outcomes],
+        into: dict[Cell, OutcomesByTask],
         key: Cell,
         row: Mapping[str, Any],
         sample: str | None,
@@ -85,7 +85,7 @@ class Answers:
                 return
             raise ImportRefused(f"a row has no {self._roles['task']}", path=self._path)
         repeats = sample is None or isinstance(given, list)
-        outcomes = into.setdefault(key, Outcomes(self._path, what, repeats=repeats))
+        outcomes = into.setdefault(key, OutcomesByTask(self._path, what, repeats=repeats))
         if isinstance(given, list) and not given:
             self._notes.say(f"{what}: an empty list of {self._value} is an answer without a value")
             entries = [None]
@@ -103,7 +103,7 @@ class Answers:
         """Refuse an evaluation that never ran; see :meth:`Liveness.refuse_dead`."""
         self._live.refuse_dead()
 
-    def settle_signs(self, runs: Sequence[Mapping[Cell, Outcomes]]) -> None:
+    def settle_signs(self, runs: Sequence[Mapping[Cell, OutcomesByTask]]) -> None:
         """Read 1 and -1 as right and wrong, where all runs have no other value of accuracy.
 
         Raises
@@ -126,7 +126,7 @@ class Answers:
 
     def _add(
         self,
-        outcomes: Outcomes,
+        outcomes: OutcomesByTask,
         task: str,
         sample: str | None,
         row: Mapping[str, Any],

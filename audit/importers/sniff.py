@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from audit.importers.foreign import Archive, JsonLines, Table
+from audit.importers.foreign import Archive, ForeignTable, JsonLines
 from audit.reading import Source
 
 _HEAD_BYTES = 1 << 16
@@ -37,7 +37,7 @@ _DOCUMENTS: tuple[tuple[str, Callable[[Any], bool]], ...] = (
     ("a Vega chart, which holds no results", _schema_names("vega.github.io")),
     ("a SARIF log", _schema_names("sarif")),
     ("a JSON Schema", _schema_names("json-schema.org")),
-    ("a table", lambda document: isinstance(document, Table)),
+    ("a table", lambda document: isinstance(document, ForeignTable)),
     ("a zip archive", lambda document: isinstance(document, Archive)),
     ("JSON Lines", lambda document: isinstance(document, JsonLines)),
     ("a JSON list", lambda document: isinstance(document, list)),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from audit.importers.foreign import Table
+from audit.importers.foreign import ForeignTable
 from audit.importers.metric_names import is_accuracy, plain
 from audit.importers.numbers import half_last_digit, integer, number
 
@@ -93,7 +93,7 @@ def _is_share(key: str, value: Any) -> bool:
     return is_accuracy(key) and (plain(key) not in _RIGHT or found < 1)
 
 
-def without_summaries(table: Table) -> tuple[Table, list[Summary]]:
+def without_summaries(table: ForeignTable) -> tuple[ForeignTable, list[Summary]]:
     """Return a table without the records that sum it up, and what those print.
 
     A summary is a record of another shape: it has none of the columns that name tasks, and all
@@ -106,4 +106,4 @@ def without_summaries(table: Table) -> tuple[Table, list[Summary]]:
     rows = tuple(row for row in table.rows if any(column in row for column in ids))
     columns = tuple(dict.fromkeys(key for row in rows for key in row))
     found = [summary for summary in map(summary_of, other) if summary is not None]
-    return Table(columns, rows), found
+    return ForeignTable(columns, rows), found

@@ -10,7 +10,7 @@ from typing import Any
 from audit.errors import ImportRefused
 from audit.importers.columns import chosen_rows, table_of, text
 from audit.importers.draft import Draft, DraftRun, Options
-from audit.importers.foreign import Foreign, Table
+from audit.importers.foreign import Foreign, ForeignTable
 from audit.importers.metric_names import ACCURACY, is_accuracy, plain
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell, spread_note, whole_cell
@@ -47,7 +47,7 @@ def sniff(document: Any, name: str) -> bool:
     return table is not None and shape(table, Options()) is not None
 
 
-def shape(table: Table, options: Options) -> _Shape | None:
+def shape(table: ForeignTable, options: Options) -> _Shape | None:
     """Return how a table is laid out, or None when it is not a wide one."""
     words = {plain(column): column for column in reversed(table.columns)}
     arm = options.columns.get("arm") or next(
@@ -70,18 +70,18 @@ def shape(table: Table, options: Options) -> _Shape | None:
     return None
 
 
-def _names_arms(table: Table, column: str) -> bool:
+def _names_arms(table: ForeignTable, column: str) -> bool:
     """Whether a column holds names: a column called recipe may hold that arm's scores."""
     return plain(column) == "arm" or any(
         text(row.get(column)) and cell(row.get(column))[0] is None for row in table.rows
     )
 
 
-def _holds_lists(table: Table, column: str) -> bool:
+def _holds_lists(table: ForeignTable, column: str) -> bool:
     return any(len(_entries(row.get(column))) > 1 for row in table.rows)
 
 
-def _numeric(table: Table, columns: Sequence[str]) -> bool:
+def _numeric(table: ForeignTable, columns: Sequence[str]) -> bool:
     """Whether every column holds a number somewhere and none is the usual long table's."""
     if {plain(c) for c in columns} & {"value", "score", "task", "task_id", "sample", "accuracy"}:
         return False

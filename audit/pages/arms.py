@@ -19,7 +19,7 @@ _PASS_AT = re.compile(r"pass@[1-9]\d{0,4}")
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class ShownArm:
     """One arm of the study, or the untrained model (``base``).
 
     Attributes
@@ -81,7 +81,7 @@ class SeedRow:
     runs: tuple[RunView | None, ...]
 
 
-def seed_rows(shown: tuple[Arm, ...]) -> tuple[SeedRow, ...]:
+def seed_rows(shown: tuple[ShownArm, ...]) -> tuple[SeedRow, ...]:
     """Return every run of the trained arms, those at one seed in one row."""
     trained = [arm for arm in shown if not arm.is_base]
     rows: dict[tuple[bool, int, str, int], list[RunView | None]] = {}
@@ -99,7 +99,7 @@ def seed_rows(shown: tuple[Arm, ...]) -> tuple[SeedRow, ...]:
 
 def arms(
     results: Results, analysis: Analysis, measure: Measure | None, labels: Mapping[str, str]
-) -> tuple[Arm, ...]:
+) -> tuple[ShownArm, ...]:
     """Return the base, the controls and the top arm, in the order a page shows them."""
     if measure is None:
         return ()
@@ -110,7 +110,7 @@ def arms(
 
 def _arm(
     results: Results, analysis: Analysis, measure: Measure, name: str, labels: Mapping[str, str]
-) -> Arm | None:
+) -> ShownArm | None:
     side = analysis.study.side(name, measure)
     printed = _printed(results, name) if measure.metric in (DEFAULT_METRIC, "pass@1") else {}
     if name == BASE and not side.runs and not printed:
@@ -119,7 +119,7 @@ def _arm(
     rates = _rates(analysis, name, measure)
     low, high, source = _interval(rates, printed)
     runs = () if name == BASE else _runs(results, name)
-    return Arm(
+    return ShownArm(
         name=name,
         label=labels.get(name) or (BASE_LABEL if name == BASE else name),
         is_base=name == BASE,

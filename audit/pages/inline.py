@@ -35,20 +35,20 @@ def _bare(value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Inline:
     """A run of prose: ``kind`` is text, code, link, strong or emphasis."""
 
     kind: str
     text: str = ""
     url: str = ""
-    inner: tuple[Piece, ...] = ()
+    inner: tuple[Inline, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Prose:
     """One paragraph of prose, ready to be written; printing it gives its bare words."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Inline, ...]
 
     def __str__(self) -> str:
         return "".join(_words(piece) for piece in self.pieces)
@@ -65,21 +65,21 @@ def parse(prose: str) -> Prose:
     """Split one paragraph into text and markup; markup that is not closed is text."""
     folded = re.sub(r"\s+", " ", prose).strip()
     if len(folded) > LONGEST_PARAGRAPH:
-        return Prose((Piece("text", _bare(folded)),))
+        return Prose((Inline("text", _bare(folded)),))
     return Prose(tuple(_pieces(folded)))
 
 
 def verbatim(text: str) -> Prose:
     """Take a command, which has no markup, as it stands."""
-    return Prose((Piece("text", _bare(text)),))
+    return Prose((Inline("text", _bare(text)),))
 
 
 def named(text: str) -> Prose:
     """Take a title or name, which has no markup and is cut to a title's length."""
-    return Prose((Piece("text", harmless(_bare(text), LONGEST_IN_CELL)),))
+    return Prose((Inline("text", harmless(_bare(text), LONGEST_IN_CELL)),))
 
 
-def _pieces(prose: str) -> Iterator[Piece]:
+def _pieces(prose: str) -> Iterator[Inline]:
     plain: list[str] = []
     position = 0
     while position < len(prose):
@@ -93,20 +93,20 @@ def _pieces(prose: str) -> Iterator[Piece]:
             plain.append(piece.text)
         else:
             if plain:
-                yield Piece("text", _bare("".join(plain)))
+                yield Inline("text", _bare("".join(plain)))
             plain = []
             yield piece
         position = end
     if plain:
-        yield Piece("text", _bare("".join(plain)))
+        yield Inline("text", _bare("".join(plain)))
 
 
-def _marked(prose: str, start: int) -> tuple[int, Piece] | None:
+def _marked(prose: str, start: int) -> tuple[int, Inline] | None:
     """Return the markup that opens at a place, with its end; None where none does."""
     char = prose[start]
     if char == "\\":
         match = _ESCAPED.match(prose, start)
-        return None if match is None else (match.end(), Piece("text", match[1]))
+        return None if match is None else (match.end(), Inline("text", match[1]))
     if char == "`":
         return _code(prose, start)
     if char == "*":
@@ -115,21 +115,21 @@ def _marked(prose: str, start: int) -> tuple[int, Piece] | None:
     if match is None:
         return None
     label = _ESCAPED.sub(r"\1", match[1])
-    return match.end(), Piece("link", _bare(label), _bare(match[2]))
+    return match.end(), Inline("link", _bare(label), _bare(match[2]))
 
 
-def _code(prose: str, start: int) -> tuple[int, Piece]:
+def _code(prose: str, start: int) -> tuple[int, Inline]:
     """Return a code span, or the run of backticks as text where none of its length closes it."""
     ticks = _TICKS.match(prose, start)
     assert ticks is not None
     for closing in _TICKS.finditer(prose, ticks.end()):
         if closing[0] == ticks[0]:
             inner = prose[ticks.end() : closing.start()]
-            return closing.end(), Piece("code", _bare(inner).strip())
-    return ticks.end(), Piece("text", ticks[0])
+            return closing.end(), Inline("code", _bare(inner).strip())
+    return ticks.end(), Inline("text", ticks[0])
 
 
-def _stressed(prose: str, start: int) -> tuple[int, Piece] | None:
+def _stressed(prose: str, start: int) -> tuple[int, Inline] | None:
     """Return bold or italics: asterisks that touch the words they enclose on both sides."""
     mark = "**" if prose.startswith("**", start) else "*"
     inside = start + len(mark)
@@ -137,17 +137,17 @@ def _stressed(prose: str, start: int) -> tuple[int, Piece] | None:
     inner = prose[inside:end]
     if end < 0 or inner[0].isspace() or inner[-1].isspace() or inner[-1] in "*\\":
         # A pair of asterisks that opens nothing is text as a whole.
-        return (inside, Piece("text", mark)) if mark == "**" else None
-    inner_pieces = tuple(_pieces(inner)) if "*" not in inner else (Piece("text", _bare(inner)),)
+        return (inside, Inline("text", mark)) if mark == "**" else None
+    inner_pieces = tuple(_pieces(inner)) if "*" not in inner else (Inline("text", _bare(inner)),)
     kind = "strong" if mark == "**" else "emphasis"
-    return end + len(mark), Piece(kind, inner=inner_pieces)
+    return end + len(mark), Inline(kind, inner=inner_pieces)
 
 
-def _words(piece: Piece) -> str:
+def _words(piece: Inline) -> str:
     return piece.text or "".join(_words(inner) for inner in piece.inner)
 
 
-def _written(pieces: tuple[Piece, ...], dialect: ModuleType) -> Iterator[str]:
+def _written(pieces: tuple[Inline, ...], dialect: ModuleType) -> Iterator[str]:
     for index, piece in enumerate(pieces):
         if piece.kind == "text":
             yield _spaced(piece.text, dialect, first=index == 0)

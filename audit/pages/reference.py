@@ -10,20 +10,20 @@ from audit import numerals
 from audit.analysis import Lottery, OneSeedStudy, Tally
 from audit.facts.clip_activity import ClipActivity
 from audit.pages import markdown
-from audit.pages.arms import Arm, SeedRow
+from audit.pages.arms import SeedRow, ShownArm
 from audit.pages.check_table import CheckRow
 from audit.pages.deltas import Delta
 from audit.pages.environment import KEPT_FILTERS
 from audit.pages.recipe import recipe_keys
 from audit.pages.render import shipped_templates
-from audit.pages.rounds import Replication, Round
-from audit.pages.variables import Finding, Noise, Variables, Verified
+from audit.pages.rounds import ShownReplication, ShownRound
+from audit.pages.variables import Noise, ShownFinding, Variables, Verified
 from audit.views.claim_view import ClaimView
 from audit.views.run_view import RunView
 
 # Records in the order a reader meets them.
 RECORDS: tuple[type, ...] = (
-    Arm,
+    ShownArm,
     RunView,
     SeedRow,
     Delta,
@@ -32,11 +32,11 @@ RECORDS: tuple[type, ...] = (
     Tally,
     ClaimView,
     Noise,
-    Round,
-    Replication,
+    ShownRound,
+    ShownReplication,
     ClipActivity,
     CheckRow,
-    Finding,
+    ShownFinding,
     Verified,
 )
 _PROPERTIES = ("prose", "checks", "notices")

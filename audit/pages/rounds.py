@@ -13,7 +13,7 @@ from audit.results import Results
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class ShownRound:
     """One time the study was run.
 
     Attributes
@@ -56,7 +56,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Replication:
+class ShownReplication:
     """Two rounds of which one repeats the other unchanged.
 
     Attributes
@@ -97,18 +97,18 @@ class Replication:
     arm_sd_high: float
 
 
-def rounds(results: Results, labels: Mapping[str, str]) -> tuple[Round, ...]:
+def rounds(results: Results, labels: Mapping[str, str]) -> tuple[ShownRound, ...]:
     """Return the rounds a file records, in its order."""
     return tuple(_round(entry, results, labels) for entry in results.items("rounds"))
 
 
-def replications(analysis: Analysis) -> tuple[Replication, ...]:
+def replications(analysis: Analysis) -> tuple[ShownReplication, ...]:
     """Return every pair of rounds that repeat each other."""
     floor = floor_of(analysis)
     return tuple(_replication(pair, floor) for pair in analysis.rounds)
 
 
-def _round(entry: Mapping[str, Any], results: Results, labels: Mapping[str, str]) -> Round:
+def _round(entry: Mapping[str, Any], results: Results, labels: Mapping[str, str]) -> ShownRound:
     delta = entry.get("delta") or {}
     scores = entry.get("scores") or {}
     seeds = entry.get("seeds_per_arm") or {}
@@ -117,7 +117,7 @@ def _round(entry: Mapping[str, Any], results: Results, labels: Mapping[str, str]
     known = low is not None and high is not None
     excludes_zero = low is not None and high is not None and (low > 0 or high < 0)
     verdict, why = _judged(seeds, interval=known, excludes_zero=excludes_zero)
-    return Round(
+    return ShownRound(
         id=str(entry.get("id", "")),
         change=str(entry.get("change") or "not recorded"),
         replicates=None if entry.get("replicates") is None else str(entry["replicates"]),
@@ -149,11 +149,11 @@ def _judged(seeds: Mapping[str, int], *, interval: bool, excludes_zero: bool) ->
     return "no verdict", why
 
 
-def _replication(pair: RoundPair, floor: Floor | NotMeasured) -> Replication:
+def _replication(pair: RoundPair, floor: Floor | NotMeasured) -> ShownReplication:
     found = pair.replication
     noise = floor.noise if isinstance(floor, Floor) else None
     span = floor.span if isinstance(floor, Floor) else 1.0
-    return Replication(
+    return ShownReplication(
         original=pair.original,
         repeat=pair.repeat,
         first=pair.deltas[0],
@@ -178,7 +178,7 @@ def _ratio(swing: float, floor: float | None, span: float) -> float | None:
     return swing / (floor * span) if floor else None
 
 
-def conflict_line(pair: Replication) -> str:
+def conflict_line(pair: ShownReplication) -> str:
     """Say in a sentence how a repeat disagrees with its original."""
     moved = f"moved by {numerals.fraction(pair.swing, 3)}"
     sign = " and changed sign" if pair.sign_changed else ""

@@ -13,12 +13,12 @@ from audit.facts.clip_activity import ClipActivity, clip_activity
 from audit.facts.pins import versions
 from audit.finding import Severity
 from audit.pages import rounds
-from audit.pages.arms import Arm, SeedRow, arms, seed_rows
+from audit.pages.arms import SeedRow, ShownArm, arms, seed_rows
 from audit.pages.check_table import CheckRow, checks
 from audit.pages.deltas import Delta, claims, deltas, floor_of
 from audit.pages.prose import computed
 from audit.pages.recipe import Recipe
-from audit.pages.rounds import Replication, Round
+from audit.pages.rounds import ShownReplication, ShownRound
 from audit.policy import Policy
 from audit.report import Report, verify
 from audit.results import Results
@@ -76,7 +76,7 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ShownFinding:
     """A finding of ``audit verify``.
 
     Attributes
@@ -111,7 +111,7 @@ class Variables:
         What the score is called.
     benchmark : str
         Benchmark of the first comparison; empty where not recorded.
-    arms : tuple of Arm
+    arms : tuple of ShownArm
         The untrained model, the controls, then the top arm.
     seed_rows : tuple of SeedRow
         Every seed's runs, arm by arm in the order of ``arms`` without the untrained model.
@@ -129,7 +129,7 @@ class Variables:
     replications : tuple of Replication
     clip : tuple of ClipActivity
         By arm, where clip fractions were logged.
-    findings : tuple of Finding
+    findings : tuple of ShownFinding
         Errors and warnings of ``audit verify``, worst first.
     versions : dict of str
         Versions of packages, by name.
@@ -148,7 +148,7 @@ class Variables:
     data: str
     metric: str
     benchmark: str
-    arms: tuple[Arm, ...]
+    arms: tuple[ShownArm, ...]
     seed_rows: tuple[SeedRow, ...]
     total_minutes: float | None
     devices: tuple[str, ...]
@@ -156,10 +156,10 @@ class Variables:
     deltas: tuple[Delta, ...]
     claims: tuple[ClaimView, ...]
     noise: Noise
-    rounds: tuple[Round, ...]
-    replications: tuple[Replication, ...]
+    rounds: tuple[ShownRound, ...]
+    replications: tuple[ShownReplication, ...]
     clip: tuple[ClipActivity, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[ShownFinding, ...]
     versions: Mapping[str, str]
     verified: Verified | None
     results: Mapping[str, Any]
@@ -252,7 +252,7 @@ def gather(results: Results, policy: Policy, recipe: Recipe, folder: str = "") -
     )
 
 
-def _total_minutes(shown: tuple[Arm, ...]) -> float | None:
+def _total_minutes(shown: tuple[ShownArm, ...]) -> float | None:
     trained = [arm.minutes for arm in shown if not arm.is_base]
     known = [minutes for minutes in trained if minutes is not None]
     return sum(known) if known and len(known) == len(trained) else None
@@ -299,9 +299,9 @@ def _noise(floor: Floor | NotMeasured) -> Noise:
     )
 
 
-def _findings(report: Report) -> tuple[Finding, ...]:
+def _findings(report: Report) -> tuple[ShownFinding, ...]:
     return tuple(
-        Finding(f.rule, f.slug, f.severity.label, f.pointer, f.message)
+        ShownFinding(f.rule, f.slug, f.severity.label, f.pointer, f.message)
         for f in report.findings
         if f.severity >= Severity.WARNING and f.waiver is None
     )

@@ -13,14 +13,14 @@ from audit.errors import InputError, UsageError
 from audit.training.study_file import OWN_TASK_KEYS
 
 if TYPE_CHECKING:
-    from audit.training.study_file import Arm, Evaluating, Study, TaskSettings, Training
+    from audit.training.study_file import Evaluating, PlannedArm, StudyFile, TaskSettings, Training
     from audit.training.tasks import Task
     from audit.training.trust_region import TrustRegion
 
 T = TypeVar("T")
 
 
-def trust_region(arm: Arm) -> TrustRegion:
+def trust_region(arm: PlannedArm) -> TrustRegion:
     """Build the region that an arm trains in.
 
     Raises
@@ -44,7 +44,7 @@ def _given(value: T | None) -> T:
     return value
 
 
-def protocol(arm: Arm, evaluation: Evaluating) -> dict[str, Any]:
+def protocol(arm: PlannedArm, evaluation: Evaluating) -> dict[str, Any]:
     """Build the ``protocol`` block: every setting, null where only another arm sets it.
 
     What the task knows (the reward, what was seen) is its partition's to add.
@@ -97,7 +97,7 @@ def _lora(training: Training) -> dict[str, Any]:
     }
 
 
-def own_task(arm: Arm) -> dict[str, Any]:
+def own_task(arm: PlannedArm) -> dict[str, Any]:
     """Return what the study says of the data and the base model of an arm."""
     return {k: v for k, v in arm.task.settings.items() if k in OWN_TASK_KEYS[arm.task.name]}
 
@@ -109,7 +109,7 @@ def changed(protocols: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted(n for n in names if any(top.get(n) != other.get(n) for other in others))
 
 
-def changed_fields(study: Study) -> list[str]:
+def changed_fields(study: StudyFile) -> list[str]:
     """Names of the settings in which the method differs from the other arms."""
     arms = sorted(study.arms, key=lambda arm: arm is not study.method)
     return changed([protocol(arm, study.evaluation) for arm in arms])

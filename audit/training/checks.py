@@ -14,7 +14,7 @@ from audit.training.arms import trust_region
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
-    from audit.training.study_file import Arm, Study, Training
+    from audit.training.study_file import PlannedArm, StudyFile, Training
     from audit.training.tasks import Partition
 
 # Why a claim is refused whatever the runs will say.
@@ -28,7 +28,7 @@ _FOREVER = (
 )
 
 
-def check_arms(study: Study, path: str) -> None:
+def check_arms(study: StudyFile, path: str) -> None:
     """Refuse a study of one arm, which compares nothing, and an arm that makes no region.
 
     Raises
@@ -52,7 +52,7 @@ def check_arms(study: Study, path: str) -> None:
             )
 
 
-def check_statements(study: Study, path: str) -> None:
+def check_statements(study: StudyFile, path: str) -> None:
     """Refuse a claim that could not be judged, and whatever else breaks the results file's schema.
 
     Such blocks go into the results file as they are, where a mistake would show only after the
@@ -148,7 +148,7 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
 
 
 def check_data(
-    study: Study, partition: Partition, path: str, own: Mapping[str, Partition] | None = None
+    study: StudyFile, partition: Partition, path: str, own: Mapping[str, Partition] | None = None
 ) -> None:
     """Refuse data of which no round, or no evaluation, can be made.
 
@@ -185,7 +185,7 @@ def check_data(
             )
 
 
-def check_machine(study: Study, world_size: int, path: str) -> None:
+def check_machine(study: StudyFile, world_size: int, path: str) -> None:
     """Refuse what this machine, or this many processes, cannot train as written.
 
     Raises
@@ -212,7 +212,7 @@ def check_machine(study: Study, world_size: int, path: str) -> None:
             _check_vllm(training, where, path)
 
 
-def place(study: Study, arm: Arm) -> str:
+def place(study: StudyFile, arm: PlannedArm) -> str:
     """Return the table of the study file that an arm's training was read from."""
     return "training" if arm.training == study.training else key_name("arms", arm.name, "training")
 

@@ -12,7 +12,7 @@ from audit.training.arms import changed
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
-    from audit.training.study_file import Arm, Cost, Study
+    from audit.training.study_file import Cost, PlannedArm, StudyFile
 
 Run = dict[str, Any]
 
@@ -101,7 +101,7 @@ def fingerprint(dataset: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(dataset, sort_keys=True).encode()).hexdigest()
 
 
-def aggregates(study: Study, runs: dict[str, list[Run]]) -> dict[str, Any]:
+def aggregates(study: StudyFile, runs: dict[str, list[Run]]) -> dict[str, Any]:
     """Mean, standard deviation (n - 1) and n over finished runs, and paired differences."""
     top = study.method.name
     found = {"method_metrics.accuracy": _spread(list(_accuracies(runs[top]).values()))}
@@ -127,7 +127,7 @@ def _spread(values: list[float]) -> dict[str, Any] | None:
     return {"mean": statistics.fmean(values), **std, "n": len(values)}
 
 
-def _control(arm: Arm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
+def _control(arm: PlannedArm, runs: list[Run], top: list[Run]) -> dict[str, Any]:
     finished = [r for r in runs if r["status"] == "finished"]
     tokens = "generated_training_tokens_including_rejected_groups"
     ours = [r["sampling"][tokens] for r in top if r["status"] == "finished"]

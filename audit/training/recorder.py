@@ -63,7 +63,7 @@ class Update:
 
 
 @dataclass(slots=True)
-class Round:
+class RoundRecord:
     """One batch of rollouts and the updates made on it; sequences in group order."""
 
     rewards: list[float] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Recorder:
     every: int = 1
     edge_rounds: int = 1
     audited_groups: int = 0
-    rounds: list[Round] = field(default_factory=list)
+    rounds: list[RoundRecord] = field(default_factory=list)
     surface: SurfaceScan = field(default_factory=SurfaceScan)
     rejected_groups: int = 0
     rejected_tokens: int = 0
@@ -120,7 +120,7 @@ class Recorder:
         are parts of one accumulation window.
         """
         if not self.rounds or self.rounds[-1].updates:
-            self.rounds.append(Round())
+            self.rounds.append(RoundRecord())
         current = self.rounds[-1]
         offset = len(current.rewards)
         current.rewards.extend(rewards)
@@ -191,7 +191,7 @@ class Recorder:
                 kept.append(self._summary(step, r))
         return kept
 
-    def _full(self, step: int, r: Round) -> dict[str, Any]:
+    def _full(self, step: int, r: RoundRecord) -> dict[str, Any]:
         limit = len(r.rewards)
         if self.level == "sparse" and self.audited_groups:
             limit = min(limit, self.audited_groups * self.group_size)
@@ -216,7 +216,7 @@ class Recorder:
             ],
         }
 
-    def _audit(self, audit: ResponseAudit, r: Round, partial: bool) -> dict[str, Any]:
+    def _audit(self, audit: ResponseAudit, r: RoundRecord, partial: bool) -> dict[str, Any]:
         place = {"sequence": audit.sequence} if partial else {}
         return {
             **place,
@@ -231,7 +231,7 @@ class Recorder:
             "truncated": r.truncated[audit.sequence],
         }
 
-    def _summary(self, step: int, r: Round) -> dict[str, Any]:
+    def _summary(self, step: int, r: RoundRecord) -> dict[str, Any]:
         start = {**self._rows(r), "rewards": r.rewards} if step == 1 else {}
         return {
             "step": step,
@@ -253,7 +253,7 @@ class Recorder:
             ],
         }
 
-    def _rows(self, r: Round) -> dict[str, Any]:
+    def _rows(self, r: RoundRecord) -> dict[str, Any]:
         if not r.rows:
             return {}
         if len(r.rows) == 1:
@@ -278,7 +278,7 @@ def _is_reward(name: str) -> bool:
     return name.startswith("rewards/") and name.endswith("/mean")
 
 
-def _flat_groups(r: Round, group_size: int) -> int:
+def _flat_groups(r: RoundRecord, group_size: int) -> int:
     groups = (r.rewards[i : i + group_size] for i in range(0, len(r.rewards), group_size))
     return sum(len(set(group)) == 1 for group in groups)
 

@@ -26,7 +26,7 @@ from audit.training.evaluation import (
 )
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, hide_loading_bars, silent
-from audit.training.study_file import Arm, Study, Training
+from audit.training.study_file import PlannedArm, StudyFile, Training
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -60,18 +60,18 @@ class Bench:
     of ``task`` and ``partition`` for all arms.
     """
 
-    study: Study
+    study: StudyFile
     task: Task
     partition: Partition
     cache: Path
     checkpoint: dict[str, Any]
     sources: Mapping[str, ArmSource] = field(default_factory=dict)
 
-    def source(self, arm: Arm) -> ArmSource:
+    def source(self, arm: PlannedArm) -> ArmSource:
         """Return what an arm trains on and starts from."""
         return self.sources.get(arm.name) or ArmSource(self.task, self.partition, self.checkpoint)
 
-    def protocol(self, arm: Arm) -> dict[str, Any]:
+    def protocol(self, arm: PlannedArm) -> dict[str, Any]:
         """Return the ``protocol`` block of an arm's runs."""
         source, grader = self.source(arm), self.partition.protocol["reward"]
         parts = " + ".join(f"{one.weight:g} {one.name}" for one in source.rewards)
@@ -97,7 +97,7 @@ class Bench:
         return tuple(found[name] for name in sorted(found))
 
 
-def run(bench: Bench, arm: Arm, seed: int, progress: Progress = silent) -> dict[str, Any]:
+def run(bench: Bench, arm: PlannedArm, seed: int, progress: Progress = silent) -> dict[str, Any]:
     """Train and evaluate, and return the run as a results file carries it.
 
     A run that fails or diverges is returned as such, with what was recorded until then.
@@ -148,7 +148,7 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
 class _Run:
     """The steps of one run and what they leave behind."""
 
-    def __init__(self, bench: Bench, arm: Arm, seed: int, progress: Progress) -> None:
+    def __init__(self, bench: Bench, arm: PlannedArm, seed: int, progress: Progress) -> None:
         self.bench, self.arm, self.seed, self.progress = bench, arm, seed, progress
         self.training, self.source = arm.training, bench.source(arm)
         self.rewards: list[ComponentReward] = []
@@ -463,7 +463,7 @@ def _evaluate(
     return evaluate(model, tokenizer, items, bench.task.scorer, condition, count, components)
 
 
-def settle(study: Study) -> None:
+def settle(study: StudyFile) -> None:
     """Set threads and determinism, and stop the chatter, before anything is computed."""
     import warnings
 
@@ -480,7 +480,7 @@ def settle(study: Study) -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
 
 
-def _device(study: Study) -> str:
+def _device(study: StudyFile) -> str:
     visible = visible_gpus(study)
     if len(visible) > 1 and world_size() == 1:
         raise UsageError(
@@ -490,7 +490,7 @@ def _device(study: Study) -> str:
     return "cuda" if visible else "cpu"
 
 
-def visible_gpus(study: Study) -> list[str]:
+def visible_gpus(study: StudyFile) -> list[str]:
     """Name the GPUs the study may use here, as ``CUDA_VISIBLE_DEVICES`` does."""
     import torch
 

@@ -34,7 +34,7 @@ from audit.training.run import (
     visible_gpus,
     world_size,
 )
-from audit.training.study_file import Arm, Study
+from audit.training.study_file import PlannedArm, StudyFile
 from audit.writing import write_whole
 
 if TYPE_CHECKING:
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StudyPiece:
     """One entry of the ledger: a run, or (without arm) an evaluation of the base."""
 
     name: str
     fingerprint: str
-    arm: Arm | None
+    arm: PlannedArm | None
     number: int
 
 
-def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
+def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
     """Verify the data, make or load the base, and describe both.
 
     Raises
@@ -85,7 +85,7 @@ def prepare(study: Study, path: str, ledger: Ledger) -> Bench:
     return bench
 
 
-def _source(study: Study, arm: Arm, shared: ArmSource, path: str) -> ArmSource:
+def _source(study: StudyFile, arm: PlannedArm, shared: ArmSource, path: str) -> ArmSource:
     """Return what an arm trains on and is rewarded by; its base model is not yet looked at."""
     table = key_name("arms", arm.name)
     task, partition = shared.task, shared.partition
@@ -115,7 +115,7 @@ def _base(task: Task, cache: Path, path: str, where: str) -> dict[str, Any]:
         raise InputError(f"{where}: no memory for its base model", path=path) from error
 
 
-def pieces(bench: Bench) -> list[Piece]:
+def pieces(bench: Bench) -> list[StudyPiece]:
     """Everything the study consists of: base evaluations first, then runs, seed by seed."""
     study, partition = bench.study, bench.partition
     # All prompts are in it, so it is hashed once and not again for each piece.
@@ -137,12 +137,12 @@ def pieces(bench: Bench) -> list[Piece]:
     }
     shared = fingerprint_of(settings)
     base = [
-        Piece(f"base-{n + 1}", fingerprint_of({"shared": shared, "repeat": n}), None, n)
+        StudyPiece(f"base-{n + 1}", fingerprint_of({"shared": shared, "repeat": n}), None, n)
         for n in range(study.evaluation.base_repeats)
     ]
     telemetry = asdict(study.telemetry)
     runs = [
-        Piece(
+        StudyPiece(
             f"{arm.name}-seed{seed}",
             fingerprint_of(
                 {
@@ -161,7 +161,7 @@ def pieces(bench: Bench) -> list[Piece]:
     return base + runs
 
 
-def carry_out(bench: Bench, piece: Piece, report: Report) -> dict[str, Any]:
+def carry_out(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]:
     """Make one piece, in whatever process this is, and note the commit it was made at."""
     progress = Throttled(report, piece.name)
     if piece.arm is None:
@@ -227,7 +227,7 @@ def run_study(
     return document
 
 
-def _carry_out_together(bench: Bench, piece: Piece, report: Report) -> dict[str, Any]:
+def _carry_out_together(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]:
     """Make one piece on all processes, and return the main one's record: it alone evaluates.
 
     Where the main process cannot evaluate the base, all say why: none waits for it in vain.
@@ -250,7 +250,7 @@ def _carry_out_together(bench: Bench, piece: Piece, report: Report) -> dict[str,
 
 def _make(
     bench: Bench,
-    missing: list[Piece],
+    missing: list[StudyPiece],
     bars: Bars,
     together: bool,
     workers: int,
@@ -268,7 +268,7 @@ def _make(
             yield piece, record
 
 
-def _document(bench: Bench, wanted: list[Piece], kept: dict[str, Any]) -> dict[str, Any]:
+def _document(bench: Bench, wanted: list[StudyPiece], kept: dict[str, Any]) -> dict[str, Any]:
     # A file whose pieces were made at several commits is of none of them.
     commits = {kept[p.name].get("code_commit") for p in wanted}
     made = {name: {k: v for k, v in r.items() if k != "code_commit"} for name, r in kept.items()}

@@ -1,4 +1,4 @@
-"""Read a study file: TOML in, one frozen and validated ``Study`` out, or all its faults.
+"""Read a study file: TOML in, one frozen and validated ``StudyFile`` out, or all its faults.
 
 What a key may hold is said by ``schemas/study.schema.json``; here is what several keys must make
 together.
@@ -135,7 +135,7 @@ class Evaluating:
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class PlannedArm:
     """``[arms.NAME]``: the clip, and training and task with what this arm sets otherwise."""
 
     name: str
@@ -182,7 +182,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class StudyFile:
     """A study: arms x seeds of one training on one task."""
 
     seeds: tuple[int, ...]
@@ -190,7 +190,7 @@ class Study:
     training: Training
     evaluation: Evaluating
     telemetry: Telemetry
-    arms: tuple[Arm, ...]
+    arms: tuple[PlannedArm, ...]
     change: Change | None
     cost: Cost | None
     claims: tuple[Mapping[str, Any], ...]
@@ -200,7 +200,7 @@ class Study:
     source_sha256: str = field(default="", compare=False)
 
     @property
-    def method(self) -> Arm:
+    def method(self) -> PlannedArm:
         """The arm under test."""
         return next(arm for arm in self.arms if arm.role == "method")
 
@@ -210,12 +210,12 @@ class Study:
         return self.evaluation.max_tokens or self.training.max_tokens
 
     @property
-    def launched(self) -> list[tuple[Arm, int]]:
+    def launched(self) -> list[tuple[PlannedArm, int]]:
         """Every run, seeds outermost, so that a study cut short still holds pairs."""
         return [(arm, seed) for seed in self.seeds for arm in self.arms]
 
 
-def read_study(path: str | Path) -> Study:
+def read_study(path: str | Path) -> StudyFile:
     """Read and validate a study file.
 
     Raises
@@ -228,12 +228,12 @@ def read_study(path: str | Path) -> Study:
     return _study(config)
 
 
-def _study(config: Config) -> Study:
+def _study(config: Config) -> StudyFile:
     content = config.content
     shared, task = content.get("training", {}), content["task"]
     optional: dict[str, type[Any]] = {"change": Change, "cost": Cost}
     return build(
-        Study,
+        StudyFile,
         {**content, "claims": content.get("claims", []), "verified": content.get("verified")},
         task=_task(task),
         training=_training(shared),
@@ -257,11 +257,11 @@ def _training(table: Mapping[str, Any]) -> Training:
 
 def _arm(
     name: str, table: Mapping[str, Any], shared: Mapping[str, Any], task: Mapping[str, Any]
-) -> Arm:
+) -> PlannedArm:
     """Build an arm: training and task are the shared ones with its own settings on top."""
     training = _training({**shared, **table.get("training", {})})
     own = _task({**task, **table.get("task", {})})
-    return build(Arm, table, name=name, training=training, task=own)
+    return build(PlannedArm, table, name=name, training=training, task=own)
 
 
 def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:

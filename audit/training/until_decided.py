@@ -14,7 +14,7 @@ from audit.results import from_document
 if TYPE_CHECKING:
     from audit.analysis.advice import Advice
     from audit.stats import SequentialPlan
-    from audit.training.study_file import Study
+    from audit.training.study_file import StudyFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class LookTaken:
     word: str | None
 
 
-def plan_of_study(study: Study, path: str) -> SequentialPlan:
+def plan_of_study(study: StudyFile, path: str) -> SequentialPlan:
     """Return the plan of a study file.
 
     Raises
@@ -67,7 +67,7 @@ def _role(role: str) -> str:
     return "method" if role == "method" else "control"
 
 
-def seeds_for(study: Study, most: int) -> tuple[int, ...]:
+def seeds_for(study: StudyFile, most: int) -> tuple[int, ...]:
     """Return so many training seeds: those of the study, then new ones above them."""
     more = range(max(study.seeds) + 1, max(study.seeds) + 1 + max(most - len(study.seeds), 0))
     return (*study.seeds, *more)[:most]

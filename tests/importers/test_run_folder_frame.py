@@ -11,7 +11,7 @@ from audit.importers.readers import READERS, readers_named
 from audit.importers.readers.found import Found
 from audit.importers.readers.logged import evaluations_of, measured
 from audit.importers.readers.settings import flat, whole_number, yaml_document
-from audit.importers.readers.tally import Tally
+from audit.importers.readers.tally import AnswerTally
 from audit.importers.readers.verl_log import console_line
 
 
@@ -145,7 +145,7 @@ def test_another_broken_line_is_named_by_its_number(tmp_path: Path) -> None:
 
 def test_the_order_of_rows_changes_nothing() -> None:
     rows = [("b", 0.1), ("a", 1.0), ("b", 0.7), ("b", 0.2), ("a", 0.3)]
-    first, second = Tally(), Tally()
+    first, second = AnswerTally(), AnswerTally()
     for task, value in rows:
         first.answer(task, value)
     for task, value in reversed(rows):

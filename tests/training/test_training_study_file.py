@@ -12,9 +12,9 @@ from audit.schema import published_schema
 from audit.training.arms import changed_fields, protocol, task_of
 from audit.training.checks import check_arms, check_data, check_machine, check_statements
 from audit.training.study_file import (
-    Arm,
     Evaluating,
-    Study,
+    PlannedArm,
+    StudyFile,
     Telemetry,
     Training,
     read_study,
@@ -42,7 +42,7 @@ epsilon_high = 0.28
 """
 
 
-def read(tmp_path: Path, text: str) -> Study:
+def read(tmp_path: Path, text: str) -> StudyFile:
     path = tmp_path / "study.toml"
     path.write_text(text)
     return read_study(path)
@@ -281,13 +281,13 @@ def test_counts_of_which_no_gsm8k_can_be_made_are_refused(tmp_path: Path) -> Non
         ("addition", Addition),
         ("gsm8k", Gsm8k),
         ("jsonl", JsonlSettings),
-        ("arm", Arm),
+        ("arm", PlannedArm),
     ],
 )
 def test_the_schema_has_the_keys_and_defaults_of_the_record(name: str, kind: type[Any]) -> None:
     schema = published_schema("study")["$defs"][name]
     keys = {key: below for key, below in schema["properties"].items() if "const" not in below}
-    given = {"name"} if kind is Arm else set()
+    given = {"name"} if kind is PlannedArm else set()
     assert set(keys) == {f.name for f in fields(kind)} - given
     for f in fields(kind):
         default = f.default_factory() if callable(f.default_factory) else f.default

@@ -29,8 +29,8 @@ from audit.importers.folder.settling import Settled, settle
 from audit.importers.folder.study_arms import one_a_seed, study_of
 from audit.importers.folder.walking import Walked, walk
 from audit.importers.place_names import telling
-from audit.importers.readers.piece import Piece
-from audit.importers.readers.reader import Reading
+from audit.importers.readers.piece import RunPiece
+from audit.importers.readers.reader import FolderReading
 
 
 @dataclass(slots=True)
@@ -170,10 +170,10 @@ def _ask_for_seeds(runs: Sequence[Settled]) -> str | None:
     )
 
 
-def _pieces(walked: Walked, claimed: Claimed, said: Said) -> list[Piece]:
+def _pieces(walked: Walked, claimed: Claimed, said: Said) -> list[RunPiece]:
     """Return what the readers make of their files; the most general read what is left."""
-    reading = Reading(said.options(), {found.relative: found for found in walked.files})
-    pieces: list[Piece] = []
+    reading = FolderReading(said.options(), {found.relative: found for found in walked.files})
+    pieces: list[RunPiece] = []
     for name, files in claimed.files.items():
         reader = claimed.readers[name]
         if not reader.general:
@@ -210,7 +210,7 @@ def _kept(runs: list[Joined], said: Said) -> list[Joined]:
     return kept
 
 
-def _fallback(paths: Sequence[str], pieces: Sequence[Piece]) -> str:
+def _fallback(paths: Sequence[str], pieces: Sequence[RunPiece]) -> str:
     names = [piece.name for piece in pieces if piece.name]
     for text in (*names, *(p for p in paths)):
         parts = telling(text.replace("\\", "/").strip("/"))

@@ -21,7 +21,7 @@ MOST_STEPS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class ComposedStudy:
     """All that a results document is made of: runs by arm, the top arm first."""
 
     method: str
@@ -32,7 +32,11 @@ class Study:
 
 
 def compose(
-    study: Study, walked: Walked, readers: Mapping[Found, str], said: Said, notes: dict[str, None]
+    study: ComposedStudy,
+    walked: Walked,
+    readers: Mapping[Found, str],
+    said: Said,
+    notes: dict[str, None],
 ) -> dict[str, Any]:
     """Return the results document.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from audit.importers.folder.arm_names import ArmNames
 from audit.importers.folder.claiming_files import Claimed
-from audit.importers.folder.composing import Study
+from audit.importers.folder.composing import ComposedStudy
 from audit.importers.folder.run_seeds import Seeds
 from audit.importers.folder.settling import Settled
 from audit.importers.folder.walking import Walked
@@ -105,7 +105,7 @@ def lines_of(
     seeds: Seeds,
     arms: ArmNames,
     runs: Sequence[Settled],
-    study: Study | None,
+    study: ComposedStudy | None,
     walked: Walked,
     claimed: Claimed,
     used: Sequence[str],

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from audit.importers.place_names import of_model, says_nothing, shared_tail, telling
-from audit.importers.readers.piece import Declared, Evaluated, Piece
+from audit.importers.readers.piece import Declared, Evaluated, RunPiece
 
 
 @dataclass(slots=True, eq=False)
@@ -18,7 +18,7 @@ class Joined:
 
     root: str | None
     name: str | None
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[RunPiece] = field(default_factory=list)
 
     @property
     def label(self) -> str:
@@ -55,7 +55,7 @@ class Joined:
         return merged
 
     @property
-    def evaluations(self) -> list[tuple[Evaluated, Piece]]:
+    def evaluations(self) -> list[tuple[Evaluated, RunPiece]]:
         """Every evaluation, in the order of the pieces."""
         return [(evaluation, piece) for piece in self.pieces for evaluation in piece.evaluations]
 
@@ -77,7 +77,7 @@ class Joined:
         return next((value for value in values if value not in (None, "", {}, [])), None)
 
 
-def join(pieces: Sequence[Piece]) -> list[Joined]:
+def join(pieces: Sequence[RunPiece]) -> list[Joined]:
     """Return the runs that pieces belong to, in the order of their labels."""
     runs = _by_place(pieces)
     _under_one_ancestor(runs)
@@ -87,9 +87,9 @@ def join(pieces: Sequence[Piece]) -> list[Joined]:
     return sorted(runs, key=lambda run: (run.label, run.run_id or ""))
 
 
-def _by_place(pieces: Sequence[Piece]) -> list[Joined]:
+def _by_place(pieces: Sequence[RunPiece]) -> list[Joined]:
     anchored = {piece.root for piece in pieces if piece.anchor and piece.root is not None}
-    places: dict[tuple[str, str], list[Piece]] = defaultdict(list)
+    places: dict[tuple[str, str], list[RunPiece]] = defaultdict(list)
     for number, piece in enumerate(pieces):
         if piece.root is not None:
             places["root", _home(piece, anchored)].append(piece)
@@ -114,7 +114,7 @@ def _by_place(pieces: Sequence[Piece]) -> list[Joined]:
     return runs
 
 
-def _home(piece: Piece, anchored: set[str]) -> str:
+def _home(piece: RunPiece, anchored: set[str]) -> str:
     """Return the folder of the run that a piece lies in."""
     root = piece.root or ""
     if piece.anchor:
@@ -128,13 +128,13 @@ def _home(piece: Piece, anchored: set[str]) -> str:
     return "/".join(parts)
 
 
-def _parted(members: list[Piece]) -> tuple[list[Piece], list[Piece]]:
+def _parted(members: list[RunPiece]) -> tuple[list[RunPiece], list[RunPiece]]:
     """Part pieces of one run from those that only lie in one folder, each a run of its own.
 
     Several pieces of one reader that say the same kind of thing cannot be one run: six logs in
     one folder are six runs.
     """
-    by_reader: dict[str, list[Piece]] = defaultdict(list)
+    by_reader: dict[str, list[RunPiece]] = defaultdict(list)
     for piece in members:
         by_reader[piece.reader].append(piece)
     crowded = {
@@ -146,7 +146,7 @@ def _parted(members: list[Piece]) -> tuple[list[Piece], list[Piece]]:
     return alone, [piece for piece in members if piece.reader in crowded]
 
 
-def _clash(own: Sequence[Piece]) -> bool:
+def _clash(own: Sequence[RunPiece]) -> bool:
     ids = [piece.run_id for piece in own]
     if all(ids) and len(set(ids)) > 1:
         return True
@@ -157,7 +157,7 @@ def _clash(own: Sequence[Piece]) -> bool:
     return len(set(places)) < len(places) or len(logs) > 1
 
 
-def _own(piece: Piece) -> Joined:
+def _own(piece: RunPiece) -> Joined:
     """Return a run of one piece, named by its file where it has no other name."""
     if piece.run_id is not None:
         return Joined(None, piece.name or piece.run_id, [piece])

@@ -12,7 +12,7 @@ from audit.importers.folder.said import Said
 from audit.importers.folder.settling import Settled
 from audit.importers.folder.walking import Walked
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Piece
+from audit.importers.readers.piece import RunPiece
 
 
 def refuse_results_files(walked: Walked, paths: Sequence[str]) -> None:
@@ -26,7 +26,7 @@ def refuse_results_files(walked: Walked, paths: Sequence[str]) -> None:
             )
 
 
-def refuse_nothing(walked: Walked, claimed: Claimed, pieces: Sequence[Piece]) -> None:
+def refuse_nothing(walked: Walked, claimed: Claimed, pieces: Sequence[RunPiece]) -> None:
     """Refuse paths below which no reader reads anything, and samples that are pickled.
 
     Raises
@@ -47,7 +47,7 @@ def refuse_nothing(walked: Walked, claimed: Claimed, pieces: Sequence[Piece]) ->
     raise InputError(f"no importer reads any file here{what}", path=walked.root)
 
 
-def refuse_no_evaluation(runs: Sequence[Joined], pieces: Sequence[Piece]) -> None:
+def refuse_no_evaluation(runs: Sequence[Joined], pieces: Sequence[RunPiece]) -> None:
     """Refuse trainings of which none was evaluated.
 
     Raises

@@ -13,7 +13,7 @@ from audit.importers.folder.joining import Joined
 from audit.importers.folder.said import Said
 from audit.importers.metric_names import ACCURACY, is_accuracy
 from audit.importers.numbers import number
-from audit.importers.readers.piece import Evaluated, Piece
+from audit.importers.readers.piece import Evaluated, RunPiece
 
 Place = tuple[str, str]
 
@@ -84,7 +84,7 @@ def _evaluations(run: Joined, said: Said, notes: dict[str, None]) -> list[Evalua
     for evaluation, _ in found:
         if condition and "condition" not in evaluation.more:
             evaluation.more["condition"] = condition
-    kept: dict[tuple[str, str, int | None], tuple[Evaluated, Piece]] = {}
+    kept: dict[tuple[str, str, int | None], tuple[Evaluated, RunPiece]] = {}
     for evaluation, piece in found:
         if said.benchmark not in (None, evaluation.benchmark):
             continue
@@ -109,7 +109,7 @@ def _evaluations(run: Joined, said: Said, notes: dict[str, None]) -> list[Evalua
     )
 
 
-def _name_benchmarks(found: Sequence[tuple[Evaluated, Piece]], fallback: str | None) -> None:
+def _name_benchmarks(found: Sequence[tuple[Evaluated, RunPiece]], fallback: str | None) -> None:
     """Name the benchmark of outcomes that do not say it: as the run's log has it, if it has one."""
     logged = {e.benchmark for e, _ in found if e.benchmark is not None}
     for evaluation, _ in found:
@@ -125,7 +125,7 @@ def _turn_signed(evaluation: Evaluated, run: Joined, notes: dict[str, None]) -> 
         notes.setdefault("outcomes are 1 and -1: 1 is right, -1 is wrong")
 
 
-def _check_drawn(evaluation: Evaluated, piece: Piece) -> None:
+def _check_drawn(evaluation: Evaluated, piece: RunPiece) -> None:
     tally = evaluation.tally
     if tally is not None and len(tally) and tally.empty == tally.answers:
         source = evaluation.source or (piece.files[0] if piece.files else None)
@@ -137,11 +137,11 @@ def _check_drawn(evaluation: Evaluated, piece: Piece) -> None:
 
 
 def _better(
-    one: tuple[Evaluated, Piece],
-    other: tuple[Evaluated, Piece],
+    one: tuple[Evaluated, RunPiece],
+    other: tuple[Evaluated, RunPiece],
     run: Joined,
     notes: dict[str, None],
-) -> tuple[Evaluated, Piece]:
+) -> tuple[Evaluated, RunPiece]:
     """Return the one of two evaluations that counts, or refuse where both have outcomes.
 
     Of two attempts the later counts. A figure beside outcomes is compared with them.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from audit.errors import ImportRefused, UsageError
 from audit.importers.folder.arm_names import CONTROLS, ArmNames
-from audit.importers.folder.composing import Study
+from audit.importers.folder.composing import ComposedStudy
 from audit.importers.folder.declaring import declared_roles
 from audit.importers.folder.said import Said
 from audit.importers.folder.settling import Settled
@@ -53,7 +53,7 @@ def study_of(
     long: dict[str, str],
     said: Said,
     notes: dict[str, None],
-) -> tuple[Study | None, list[str]]:
+) -> tuple[ComposedStudy | None, list[str]]:
     """Return the study: the untrained model apart, the top arm first."""
     base_arm = _base_arm(runs, said, notes)
     untrained = [run for run in runs if run.arm == base_arm]
@@ -85,7 +85,7 @@ def study_of(
         key: {renamed.get(a, a): v for a, v in values.items()}
         for key, values in arms.differ.items()
     }
-    return Study(method, controls, ordered, base, differ), []
+    return ComposedStudy(method, controls, ordered, base, differ), []
 
 
 def _base_arm(runs: Sequence[Settled], said: Said, notes: dict[str, None]) -> str | None:

@@ -9,9 +9,9 @@ from typing import Any
 from audit.errors import ImportRefused
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.tally import Tally
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
+from audit.importers.readers.tally import AnswerTally
 
 _SCORE = re.compile(
     r"(?:^|/)score/(?P<model>[^/]+)/(?P<group>(?:[^/]+/)*)BFCL_v\d+_(?P<name>[^/]+)_score\.json$"
@@ -26,7 +26,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.LIKELY if fits else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         place = _SCORE.search(found.relative)
         if place is None:
@@ -35,12 +35,12 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
             "_score.json", "_result.json"
         )
         answers = reading.files.get(where.lstrip("/"))
-        piece = Piece("bfcl", (found,), name=place["model"])
+        piece = RunPiece("bfcl", (found,), name=place["model"])
         piece.evaluations = [_evaluated(found, answers, place["name"], piece)]
         yield piece
 
 
-def _evaluated(found: Found, answers: Found | None, name: str, piece: Piece) -> Evaluated:
+def _evaluated(found: Found, answers: Found | None, name: str, piece: RunPiece) -> Evaluated:
     header: dict[str, Any] | None = None
     failures: dict[str, str] = {}
     for _, row in found.lines():
@@ -56,7 +56,7 @@ def _evaluated(found: Found, answers: Found | None, name: str, piece: Piece) -> 
         piece.notes.append(f"{found.name}: without the result file only the counts come over")
         return Evaluated(name, value=number(header.get("accuracy")), examples=total, source=found)
     piece.files = (found, answers)
-    tally = Tally(["errored", "unparsed"])
+    tally = AnswerTally(["errored", "unparsed"])
     for _, row in answers.lines():
         task = str(row.get("id"))
         error = failures.get(task)

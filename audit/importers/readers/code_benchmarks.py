@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.shapes import inner, objects
-from audit.importers.readers.tally import Tally
+from audit.importers.readers.tally import AnswerTally
 
 _EVALPLUS_NAME = re.compile(r"[._-]?eval_results$")
 _DATASETS = ("verified", "lite", "multimodal", "full", "test", "dev")
@@ -20,10 +20,10 @@ def _claims_evalplus(found: Found) -> Certainty:
     return Certainty.SURE if found.mentions("eval", "hash") else Certainty.NO
 
 
-def _read_evalplus(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_evalplus(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         document = found.document()
-        base, plus = Tally(["truncated"]), Tally(["truncated"])
+        base, plus = AnswerTally(["truncated"]), AnswerTally(["truncated"])
         with_plus = False
         for task, answers in inner(document, "eval").items():
             for answer in objects(answers, f"eval of {task}", found):
@@ -36,7 +36,7 @@ def _read_evalplus(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
                     truncated=more == "timeout" or status == "timeout",
                 )
         name = _benchmark(document)
-        piece = Piece("evalplus", (found,), root=found.folder)
+        piece = RunPiece("evalplus", (found,), root=found.folder)
         piece.name = _EVALPLUS_NAME.sub("", found.stem)
         piece.notes.append(
             f"{name}+ is right where the base tests and the additional tests both pass; a timeout "
@@ -57,19 +57,19 @@ def _claims_swebench(found: Found) -> Certainty:
     return Certainty.SURE if found.mentions("submitted_ids", "resolved_ids") else Certainty.NO
 
 
-def _read_swebench(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_swebench(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         document = found.document()
         submitted = sorted(_ids(document, "submitted_ids"))
         resolved = _ids(document, "resolved_ids")
         empty = _ids(document, "empty_patch_ids")
         failed = _ids(document, "error_ids") | _ids(document, "infra_failure_ids")
-        tally = Tally(["errored", "unparsed"])
+        tally = AnswerTally(["errored", "unparsed"])
         for task in submitted:
             tally.answer(task, task in resolved, errored=task in failed, unparsed=task in empty)
         model, _, rest = found.stem.rpartition(".")
         named = next((word for word in _DATASETS if word in rest.lower()), None)
-        piece = Piece("swebench", (found,), name=model or rest)
+        piece = RunPiece("swebench", (found,), name=model or rest)
         piece.evaluations = [
             Evaluated(f"swebench-{named}" if named else "swebench", tally=tally, source=found)
         ]

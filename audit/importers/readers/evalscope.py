@@ -11,11 +11,11 @@ from audit.errors import ImportRefused
 from audit.importers.metric_names import ACCURACY, is_accuracy
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, yaml_of
 from audit.importers.readers.shapes import inner
-from audit.importers.readers.tally import Tally, digest
+from audit.importers.readers.tally import AnswerTally, digest
 from audit.importers.readers.values import outcome_of
 
 _PLACE = re.compile(r"^(?P<root>.*?)/?reviews/(?P<model>[^/]+)/(?P<file>[^/]+)\.jsonl$")
@@ -25,7 +25,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.LIKELY if "sample_score" in (found.first or {}) else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     groups: dict[tuple[str, str, str], list[Found]] = defaultdict(list)
     reports: dict[tuple[str, str, str], Found] = {}
     for found in files:
@@ -44,7 +44,7 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         )
 
 
-def _report(place: re.Match[str], reading: Reading) -> Found | None:
+def _report(place: re.Match[str], reading: FolderReading) -> Found | None:
     """Return the report whose name the reviews' name begins with, the longest."""
     below = f"{place['root']}/reports/{place['model']}/".lstrip("/")
     fitting = [
@@ -63,10 +63,12 @@ def _piece(
     benchmark: str,
     reviews: Sequence[Found],
     report: Found | None,
-    reading: Reading,
-) -> Piece:
-    piece = Piece("evalscope", tuple(reviews) if report is None else (*reviews, report), name=model)
-    tally, metric = Tally(["unparsed"]), ACCURACY
+    reading: FolderReading,
+) -> RunPiece:
+    piece = RunPiece(
+        "evalscope", tuple(reviews) if report is None else (*reviews, report), name=model
+    )
+    tally, metric = AnswerTally(["unparsed"]), ACCURACY
     for found in reviews:
         subset = found.stem.removeprefix(benchmark).lstrip("_")
         for number_, row in found.lines():
@@ -103,7 +105,7 @@ def _piece(
 
 
 def _value(
-    score: dict[str, Any], found: Found, line: int, reading: Reading
+    score: dict[str, Any], found: Found, line: int, reading: FolderReading
 ) -> tuple[str, float | None]:
     values = score.get("value")
     if not isinstance(values, dict) or not values:

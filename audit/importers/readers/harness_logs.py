@@ -13,9 +13,9 @@ from audit.importers.foreign import Foreign, from_source
 from audit.importers.metric_names import ACCURACY
 from audit.importers.place_names import telling
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.tally import FLAGS, Tally
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
+from audit.importers.readers.tally import FLAGS, AnswerTally
 
 # Figures of the harness are named metric,filter.
 _FILTERED = re.compile(rb'"[a-z_0-9@]+,[\w-]+":')
@@ -38,7 +38,7 @@ def _claims_inspect(found: Found) -> Certainty:
     return Certainty.LIKELY if packed or plain else Certainty.NO
 
 
-def _read_lm_eval(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_lm_eval(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     folders: dict[str, list[Found]] = defaultdict(list)
     for found in files:
         folders[found.folder].append(found)
@@ -50,7 +50,7 @@ def _read_lm_eval(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield from _pieces("lm-eval", own, root, lm_eval.read(_foreign(own), reading.options))
 
 
-def _read_inspect(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_inspect(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         draft = inspect_ai.read(_foreign([found]), reading.options)
         yield from _pieces("inspect", [found], found.folder, draft)
@@ -60,16 +60,16 @@ def _foreign(files: Sequence[Found]) -> list[Foreign]:
     return [from_source(found.source()) for found in files]
 
 
-def _pieces(reader: str, files: Sequence[Found], root: str, draft: Draft) -> Iterator[Piece]:
+def _pieces(reader: str, files: Sequence[Found], root: str, draft: Draft) -> Iterator[RunPiece]:
     for run in draft.runs:
         yield _piece(reader, files, root, run, draft)
 
 
-def _piece(reader: str, files: Sequence[Found], root: str, run: DraftRun, draft: Draft) -> Piece:
+def _piece(reader: str, files: Sequence[Found], root: str, run: DraftRun, draft: Draft) -> RunPiece:
     document = run.document
     named = _PRETRAINED.search(run.identity or "")
     model = run.arm or (named[1] if named else None)
-    piece = Piece(reader, tuple(files), root=root, name=model)
+    piece = RunPiece(reader, tuple(files), root=root, name=model)
     piece.links = (model,) if model and "/" in model else ()
     piece.status, piece.failure = document.get("status"), document.get("failure")
     piece.notes = list(draft.notes)
@@ -105,12 +105,14 @@ def evaluations_of_draft(
         )
 
 
-def _tally(block: Mapping[str, Any], questions: Mapping[tuple[str, str], str]) -> Tally | None:
+def _tally(
+    block: Mapping[str, Any], questions: Mapping[tuple[str, str], str]
+) -> AnswerTally | None:
     """Return the answers that a block's lists count."""
     tasks = block.get("task_ids")
     if not tasks:
         return None
-    tally = Tally(flag for flag in FLAGS if flag in block)
+    tally = AnswerTally(flag for flag in FLAGS if flag in block)
     for index, task in enumerate(tasks):
         question = questions.get((str(block.get("benchmark")), str(task)))
         if "scores" in block:

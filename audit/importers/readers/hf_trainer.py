@@ -10,8 +10,8 @@ from typing import Any
 from audit.importers.numbers import integer
 from audit.importers.readers.found import Found
 from audit.importers.readers.logged import evaluations_of
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, whole_number, yaml_document
 
 _CHECKPOINT = re.compile(r"^(?:(?P<root>.*)/)?checkpoint-(?P<step>\d+)$")
@@ -25,7 +25,7 @@ def _claims_state(found: Found) -> Certainty:
     return Certainty.SURE if found.mentions("log_history") else Certainty.NO
 
 
-def _read_states(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_states(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     by_root: dict[str, list[tuple[int, Found]]] = defaultdict(list)
     for found in files:
         place = _CHECKPOINT.match(found.folder)
@@ -37,7 +37,7 @@ def _read_states(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield of_state(document, found, root)
 
 
-def of_state(document: dict[str, Any], found: Found, root: str) -> Piece:
+def of_state(document: dict[str, Any], found: Found, root: str) -> RunPiece:
     """Return what a trainer's state says of its run: the log, its steps, its own evaluations."""
     rows: dict[int, dict[str, Any]] = {}
     for entry in document.get("log_history") or ():
@@ -46,7 +46,7 @@ def of_state(document: dict[str, Any], found: Found, root: str) -> Piece:
             figures = {k: v for k, v in entry.items() if k not in ("step", "epoch")}
             rows.setdefault(step, {}).update(figures)
     done = integer(document.get("global_step"))
-    piece = Piece(
+    piece = RunPiece(
         "trl",
         (found,),
         root=root,
@@ -76,7 +76,7 @@ def _claims_card(found: Found) -> Certainty:
     return Certainty.LIKELY if fits or b"axolotl version" in found.head else Certainty.NO
 
 
-def _read_cards(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_cards(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         if _CHECKPOINT.match(found.folder):
             continue  # the card of a checkpoint repeats that of the run
@@ -84,7 +84,7 @@ def _read_cards(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         front = text.split("---")[1] if text.startswith("---") and text.count("---") > 1 else ""
         head = yaml_document(front, found.name) if front else {}
         model = head.get("base_model") if isinstance(head, dict) else None
-        piece = Piece(
+        piece = RunPiece(
             "model-card",
             (found,),
             root=found.folder,
@@ -108,12 +108,12 @@ def _claims_completions(found: Found) -> Certainty:
     return Certainty.LIKELY if found.head.startswith(b"PAR1") else Certainty.NO
 
 
-def _read_completions(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_completions(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     folders = {found.folder for found in files}
     for folder in sorted(folders):
         root = folder.rpartition("completions")[0].rstrip("/")
         note = f"{folder}: completions are what the trainer drew last, no evaluation"
-        yield Piece("trl-completions", root=root, trained=True, notes=[note])
+        yield RunPiece("trl-completions", root=root, trained=True, notes=[note])
 
 
 STATE = Reader(

@@ -13,10 +13,10 @@ from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
 from audit.importers.readers.home_records import Record, records_of, role_value
 from audit.importers.readers.home_roles import MODELS, Roles
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, whole_number
-from audit.importers.readers.tally import Tally
+from audit.importers.readers.tally import AnswerTally
 from audit.importers.readers.values import outcome_of
 
 _COUNTS = (("correct", "n"), ("num_correct", "num_examples"), ("n_correct", "n_total"))
@@ -34,10 +34,10 @@ def _claims(found: Found) -> Certainty:
     return Certainty.MAYBE if found.size else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     stems = Counter(found.stem for found in files)
     refusals: list[ImportRefused | InputError] = []
-    pieces: list[Piece] = []
+    pieces: list[RunPiece] = []
     for found in files:
         benchmark = found.stem if stems[found.stem] > 1 or len(files) == 1 else "evaluation"
         try:
@@ -52,7 +52,7 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
     yield from pieces
 
 
-def _pieces(found: Found, reading: Reading, benchmark: str) -> list[Piece]:
+def _pieces(found: Found, reading: FolderReading, benchmark: str) -> list[RunPiece]:
     said = reading.options.columns
     records, beside = records_of(found, said.get("records"))
     if not records:
@@ -70,16 +70,16 @@ def _pieces(found: Found, reading: Reading, benchmark: str) -> list[Piece]:
     return _answered(found, answers, others, roles, benchmark, reading, beside)
 
 
-def _chosen(records: Sequence[Record], reading: Reading) -> list[Record]:
+def _chosen(records: Sequence[Record], reading: FolderReading) -> list[Record]:
     where = reading.options.where
     known = {key for record in records for key in record}
     wanted = {key: value for key, value in where.items() if key in known}
     return [r for r in records if all(str(r.get(k)) == v for k, v in wanted.items())]
 
 
-def _single(found: Found, record: Record, benchmark: str) -> Piece:
+def _single(found: Found, record: Record, benchmark: str) -> RunPiece:
     """Return one object: the counts of a run, or its settings."""
-    piece = Piece("home-made", (found,), root=found.folder, identified="user")
+    piece = RunPiece("home-made", (found,), root=found.folder, identified="user")
     for right, total in _COUNTS:
         correct, examples = integer(record.get(right)), integer(record.get(total))
         if correct is None or not examples or not 0 <= correct <= examples:
@@ -104,7 +104,7 @@ def _single(found: Found, record: Record, benchmark: str) -> Piece:
     return piece
 
 
-def _run_record(found: Found, record: Record, roles: Roles, benchmark: str) -> Piece:
+def _run_record(found: Found, record: Record, roles: Roles, benchmark: str) -> RunPiece:
     """Return a record that is a run: its arm, seed and score."""
     arm, seed = roles.of(record, "arm"), whole_number(roles.of(record, "seed"))
     value = roles.value(record)
@@ -142,10 +142,10 @@ def _sibling(record: Record, pointer: str, found: Found) -> Any:
     return None
 
 
-def _of_arm(found: Found, roles: Roles, arm: Any, seed: int | None) -> Piece:
+def _of_arm(found: Found, roles: Roles, arm: Any, seed: int | None) -> RunPiece:
     """Return an empty piece for a run that a file's columns tell apart."""
     name = "/".join(str(part) for part in (arm, seed) if part is not None)
-    piece = Piece("home-made", (found,), name=name or found.stem)
+    piece = RunPiece("home-made", (found,), name=name or found.stem)
     piece.group = None if arm is None else str(arm)
     if seed is not None:
         column = plain(roles.pointers["seed"].rsplit("/", 1)[-1])
@@ -161,9 +161,9 @@ def _answered(
     others: Sequence[Record],
     roles: Roles,
     benchmark: str,
-    reading: Reading,
+    reading: FolderReading,
     beside: Record,
-) -> list[Piece]:
+) -> list[RunPiece]:
     """Return the runs of a file of answers: by its columns of arm and seed, else one."""
     columns = _run_columns(answers, roles)
     groups: dict[tuple[Any, int | None], list[Record]] = {}
@@ -176,7 +176,7 @@ def _answered(
         if columns and len(groups) > 1:
             piece = _of_arm(found, roles, arm, seed)
         else:
-            piece = Piece("home-made", (found,), root=found.folder)
+            piece = RunPiece("home-made", (found,), root=found.folder)
             piece.group = None if arm is None else str(arm)
             if seed is not None:
                 piece.config = {"seed": seed}
@@ -216,14 +216,14 @@ def _evaluations(
     records: Sequence[Record],
     roles: Roles,
     benchmark: str,
-    piece: Piece,
-    reading: Reading,
+    piece: RunPiece,
+    reading: FolderReading,
 ) -> list[Evaluated]:
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, AnswerTally] = {}
     missing = 0
     for record in records:
         name = str(roles.of(record, "benchmark") or benchmark)
-        tally = tallies.setdefault(name, Tally(roles.says))
+        tally = tallies.setdefault(name, AnswerTally(roles.says))
         drawn = roles.value(record)
         task = roles.of(record, "task")
         error = roles.of(record, "error")
@@ -257,7 +257,7 @@ def _evaluations(
     return found_evaluations
 
 
-def _compare_summary(found: Found, others: Sequence[Record], pieces: Sequence[Piece]) -> None:
+def _compare_summary(found: Found, others: Sequence[Record], pieces: Sequence[RunPiece]) -> None:
     """Compare records without a task, which are summaries, with the rows of the only run."""
     for record in others[:3]:
         printed = next((number(v) for k, v in record.items() if is_accuracy(k)), None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from audit.errors import ImportRefused, UsageError
-from audit.importers.foreign import Table, from_source
+from audit.importers.foreign import ForeignTable, from_source
 from audit.importers.readers.found import Found
 
 Record = dict[str, Any]
@@ -50,7 +50,7 @@ def records_of(found: Found, pointer: str | None) -> tuple[Sequence[Record], Rec
         return [row for _, row in found.lines()], {}
     if not found.base.endswith(".json"):
         content = from_source(found.source()).content
-        return (content.rows if isinstance(content, Table) else ()), {}
+        return (content.rows if isinstance(content, ForeignTable) else ()), {}
     document = found.document()
     if pointer is not None:
         return _pointed(document, pointer, found), {}

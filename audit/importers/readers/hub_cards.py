@@ -8,8 +8,8 @@ from typing import Any
 
 from audit.importers.metric_names import ACCURACY, is_accuracy
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import yaml_document, yaml_of
 from audit.importers.readers.values import outcome_of
 
@@ -24,7 +24,7 @@ def _claims_card(found: Found) -> Certainty:
     return Certainty.SURE if b"model-index:" in found.head else Certainty.NO
 
 
-def _read_results(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_results(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         model = found.path.absolute().parent.parent.name
         yield _piece(found, model, list(_results(yaml_of(found))), reading)
@@ -39,7 +39,7 @@ def _results(document: Any) -> Iterator[Printed]:
             yield name, ACCURACY, value
 
 
-def _read_cards(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_cards(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         front = found.text().split("---")
         document = yaml_document(front[1], found.name) if len(front) > 2 else {}
@@ -60,9 +60,11 @@ def _index(model: dict[str, Any]) -> Iterator[Printed]:
                 yield name, str(metric.get("name") or metric.get("type")), value
 
 
-def _piece(found: Found, model: str, printed: Sequence[Printed], reading: Reading) -> Piece:
+def _piece(
+    found: Found, model: str, printed: Sequence[Printed], reading: FolderReading
+) -> RunPiece:
     """Return the figures as printed; as scores only where the user says their scale."""
-    piece = Piece("hub-card", (found,), name=model)
+    piece = RunPiece("hub-card", (found,), name=model)
     piece.reported = {f"{model}: {name} {metric}": value for name, metric, value in printed}
     scale = reading.options.scale
     if scale is None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Piece, SeedSaid
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece, SeedSaid
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, whole_number, yaml_of
 
 # verl's seeds of training: order of the data, and of the actor's start. The seeds of rollouts
@@ -27,7 +27,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         if found.base != "config.yaml":
             continue
@@ -36,13 +36,13 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield _piece(found, config, overrides)
 
 
-def _piece(found: Found, config: dict[str, Any], overrides: Found | None) -> Piece:
+def _piece(found: Found, config: dict[str, Any], overrides: Found | None) -> RunPiece:
     said = _overridden(overrides)
     known = {key: whole_number(value) for key, value in config.items() if _SEEDS.match(key)}
     known |= {key: whole_number(said[key]) for key in said if _SEEDS.match(key)}
     chosen = [key for key in known if key in said] or list(known)
     where = overrides if overrides is not None and any(k in said for k in chosen) else found
-    piece = Piece(
+    piece = RunPiece(
         "hydra",
         (found,) if overrides is None else (found, overrides),
         root=str(PurePosixPath(found.folder).parent).removeprefix("."),

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from audit.importers.foreign import Table, from_source
+from audit.importers.foreign import ForeignTable, from_source
 from audit.importers.metric_names import ACCURACY, is_accuracy, plain
 from audit.importers.numbers import integer, number, whole
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.tally import Tally, digest
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
+from audit.importers.readers.tally import AnswerTally, digest
 
 _STAMP = re.compile(r"results_(?P<stamp>[\dT:.-]+)\.json$")
 # Shares of right answers under lighteval's own names.
@@ -28,12 +28,12 @@ def _claims_details(found: Found) -> Certainty:
     return Certainty.LIKELY if found.head.startswith(b"PAR1") else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         document = found.document()
         general = document.get("config_general") or {}
         name = str(general.get("model_name") or found.folder.rpartition("/")[2])
-        piece = Piece("lighteval", (found,), name=name)
+        piece = RunPiece("lighteval", (found,), name=name)
         for key, figures in (document.get("results") or {}).items():
             task, _, shots = str(key).rpartition("|")
             average = key == "all" or "_average" in task
@@ -55,8 +55,8 @@ def _evaluated(
     shots: str,
     figures: dict[str, Any],
     found: Found,
-    piece: Piece,
-    reading: Reading,
+    piece: RunPiece,
+    reading: FolderReading,
 ) -> Iterator[Evaluated]:
     names = [name for name in figures if not name.endswith("_stderr")]
     chosen = [n for n in names if n == reading.options.metric] or [
@@ -74,7 +74,7 @@ def _evaluated(
             yield Evaluated(benchmark, metric, tally=tally, value=value, source=details or found)
 
 
-def _details(key: str, found: Found, reading: Reading) -> Found | None:
+def _details(key: str, found: Found, reading: FolderReading) -> Found | None:
     """Return the details of one task with the results' own time in their name."""
     stamp = _STAMP.search(found.base)
     if stamp is None:
@@ -87,13 +87,13 @@ def _details(key: str, found: Found, reading: Reading) -> Found | None:
     return None
 
 
-def _tally(details: Found, name: str, piece: Piece) -> Tally | None:
+def _tally(details: Found, name: str, piece: RunPiece) -> AnswerTally | None:
     """Return the answers; of several to a task lighteval keeps their mean alone."""
     table = from_source(details.source()).content
-    if not isinstance(table, Table) or not {"doc", "metric"} <= set(table.columns):
+    if not isinstance(table, ForeignTable) or not {"doc", "metric"} <= set(table.columns):
         piece.notes.append(f"{details.name}: an older layout of details, which is not read")
         return None
-    tally = Tally()
+    tally = AnswerTally()
     for row in table.rows:
         doc, figures = row["doc"], row["metric"]
         value = number(figures.get(name))
@@ -126,7 +126,7 @@ def _condition(general: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _pass_over(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _pass_over(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     """Details are read with the results they belong to."""
     return iter(())
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from audit.importers.readers.found import Found
 from audit.importers.readers.mlflow_run import MlflowRun, pieces
-from audit.importers.readers.piece import Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import whole_number
 from audit.importers.readers.sqlite_file import database, has_tables, text_of
 
@@ -19,7 +19,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if fits else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         with database(found) as connection:
             runs = _runs(connection, found)

@@ -9,8 +9,8 @@ from typing import Any
 from audit.errors import InputError
 from audit.importers.readers.found import Found
 from audit.importers.readers.mlflow_run import MlflowRun, pieces
-from audit.importers.readers.piece import Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import yaml_of
 
 _RUN = re.compile(
@@ -28,7 +28,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if known in found.head else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     stores: dict[str, dict[str, list[tuple[re.Match[str], Found]]]] = {}
     for found in files:
         match = _RUN.match(found.relative)
@@ -42,7 +42,9 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield from pieces("mlflow", read, first, where, reading)
 
 
-def _run(root: str, parts: Sequence[tuple[re.Match[str], Found]], reading: Reading) -> MlflowRun:
+def _run(
+    root: str, parts: Sequence[tuple[re.Match[str], Found]], reading: FolderReading
+) -> MlflowRun:
     match, first = parts[0]
     run = MlflowRun(match["run"], match["experiment"], root=root)
     run.experiment = _experiment_name(first, root, reading) or run.experiment
@@ -69,7 +71,7 @@ def _describe(run: MlflowRun, meta: Any, found: Found) -> None:
     run.name = str(name) if name else None
 
 
-def _experiment_name(found: Found, root: str, reading: Reading) -> str | None:
+def _experiment_name(found: Found, root: str, reading: FolderReading) -> str | None:
     """Return the experiment's name, from the description in the folder above the run's."""
     meta = reading.files.get(f"{root.rpartition('/')[0]}/meta.yaml")
     if meta is None:

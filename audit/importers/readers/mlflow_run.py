@@ -8,8 +8,8 @@ from typing import Any
 
 from audit.errors import ImportRefused
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Piece
-from audit.importers.readers.reader import Reading
+from audit.importers.readers.piece import RunPiece
+from audit.importers.readers.reader import FolderReading
 from audit.importers.readers.tracked import (
     commit_of,
     figures,
@@ -47,8 +47,8 @@ class MlflowRun:
 
 
 def pieces(
-    reader: str, runs: Iterable[MlflowRun], store: Found, where: str, reading: Reading
-) -> Iterator[Piece]:
+    reader: str, runs: Iterable[MlflowRun], store: Found, where: str, reading: FolderReading
+) -> Iterator[RunPiece]:
     """Yield the runs of one experiment as pieces.
 
     Deleted runs are left out and counted. Of nested runs the children count; a parent that logged
@@ -68,15 +68,15 @@ def pieces(
         )
     parents = {run.tags.get(PARENT) for run in kept}
     kept = [run for run in kept if run.metrics or run.run_id not in parents]
-    by_experiment: dict[str, list[Piece]] = {}
+    by_experiment: dict[str, list[RunPiece]] = {}
     for run in kept:
         by_experiment.setdefault(run.experiment, []).append(_piece(reader, run, where, reading))
     yield from _chosen(by_experiment, store, where, reading)
 
 
 def _chosen(
-    found: Mapping[str, list[Piece]], store: Found, where: str, reading: Reading
-) -> Iterator[Piece]:
+    found: Mapping[str, list[RunPiece]], store: Found, where: str, reading: FolderReading
+) -> Iterator[RunPiece]:
     wanted = reading.options.where.get("experiment")
     if wanted is not None:
         if wanted not in found:
@@ -99,7 +99,7 @@ def _chosen(
             store.notes.append(f"{where}: experiment {name} has no evaluation and is left out")
 
 
-def _piece(reader: str, run: MlflowRun, where: str, reading: Reading) -> Piece:
+def _piece(reader: str, run: MlflowRun, where: str, reading: FolderReading) -> RunPiece:
     notes: list[str] = []
     rows: dict[int, dict[str, Any]] = {}
     for step, name, value in run.metrics:
@@ -108,7 +108,7 @@ def _piece(reader: str, run: MlflowRun, where: str, reading: Reading) -> Piece:
     label = f"{where}, run {run.run_id[:8]}"
     config = {key.replace("/", "."): value for key, value in run.params.items()}
     status, failure = status_of(_STATUSES.get(run.status, run.status))
-    return Piece(
+    return RunPiece(
         reader,
         tuple(run.files),
         root=run.root,

@@ -9,10 +9,10 @@ from typing import Any
 
 from audit.importers.numbers import integer
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece, SeedSaid
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import Evaluated, RunPiece, SeedSaid
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, whole_number, yaml_of
-from audit.importers.readers.tally import Tally, digest
+from audit.importers.readers.tally import AnswerTally, digest
 from audit.importers.readers.values import metric_of_rewards, outcome_of
 
 _VAL = re.compile(r"(?:^|/)(?:val|train)_data_step(?P<step>\d+)\.jsonl$")
@@ -26,7 +26,7 @@ def _claims_data(found: Found) -> Certainty:
     return Certainty.SURE if fits else Certainty.NO
 
 
-def _read_data(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_data(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     folders: dict[str, list[Found]] = defaultdict(list)
     for found in files:
         folders[found.folder].append(found)
@@ -34,7 +34,7 @@ def _read_data(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         held = [found for found in dumps if found.base.startswith("val_")]
         attempt = re.search(r"(?:^|/)exp_(\d+)$", folder)
         steps = [int(match["step"]) for f in dumps if (match := _VAL.search(f.relative))]
-        piece = Piece(
+        piece = RunPiece(
             "nemo-rl",
             tuple(held),
             root=folder,
@@ -49,8 +49,8 @@ def _read_data(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield piece
 
 
-def _evaluated(found: Found, piece: Piece) -> Evaluated:
-    tally, missing = Tally(), 0
+def _evaluated(found: Found, piece: RunPiece) -> Evaluated:
+    tally, missing = AnswerTally(), 0
     for _, row in found.lines():
         value = outcome_of(row.get("rewards"))
         missing += value is None
@@ -85,7 +85,7 @@ def _claims_settings(found: Found) -> Certainty:
     return Certainty.SURE if fits else Certainty.NO
 
 
-def _read_settings(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_settings(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     last: dict[str, tuple[int, Found]] = {}
     for found in files:
         place = _STEP.match(found.folder)
@@ -97,7 +97,7 @@ def _read_settings(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         seed = whole_number(config.get(f"{method}.seed"))
         folder = config.get("logger.log_dir")
         model, data = config.get("policy.model_name"), config.get("data.validation.dataset_name")
-        yield Piece(
+        yield RunPiece(
             "nemo-rl-settings",
             (found,),
             root=root,

@@ -10,9 +10,9 @@ from typing import Any
 from audit.errors import ImportRefused
 from audit.importers.metric_names import ACCURACY
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.tally import Tally, digest
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
+from audit.importers.readers.tally import AnswerTally, digest
 from audit.importers.readers.values import outcome_of
 
 _FILE = re.compile(r"(?:^|/)output(?:-rs(?P<draw>\d+))?\.jsonl$")
@@ -25,7 +25,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.LIKELY if fits else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     folders: dict[str, list[Found]] = defaultdict(list)
     for found in files:
         folders[found.folder].append(found)
@@ -33,14 +33,14 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield _piece(folder, drawn, reading)
 
 
-def _piece(folder: str, drawn: Sequence[Found], reading: Reading) -> Piece:
+def _piece(folder: str, drawn: Sequence[Found], reading: FolderReading) -> RunPiece:
     greedy = [found for found in drawn if found.base == "output.jsonl"]
     if greedy and len(drawn) > len(greedy):
         raise ImportRefused(
             "a greedy answer beside drawn ones (output-rs*.jsonl): --exclude one of the kinds",
             path=greedy[0].name,
         )
-    tally, lengths, names = Tally(["unparsed"]), {}, set()
+    tally, lengths, names = AnswerTally(["unparsed"]), {}, set()
     for found in sorted(drawn, key=lambda f: int(_draw(f) or 0)):
         count = 0
         for _, row in found.lines():
@@ -67,7 +67,7 @@ def _piece(folder: str, drawn: Sequence[Found], reading: Reading) -> Piece:
     benchmark = drawn[0].path.absolute().parent.name
     above = folder.rpartition("/")[0]
     named = re.sub(r"(?:^|/)eval-results$", "", above)
-    piece = Piece("nemo-skills", tuple(drawn), root=named if named else None)
+    piece = RunPiece("nemo-skills", tuple(drawn), root=named if named else None)
     if not named:
         piece.name = benchmark
     piece.notes.append(
@@ -82,7 +82,7 @@ def _draw(found: Found) -> str | None:
     return match["draw"] if match else None
 
 
-def _column(row: dict[str, Any], found: Found, reading: Reading) -> str:
+def _column(row: dict[str, Any], found: Found, reading: FolderReading) -> str:
     present = [name for name in _OUTCOMES if row.get(name) is not None]
     if reading.options.metric in row:
         return str(reading.options.metric)

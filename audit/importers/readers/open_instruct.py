@@ -9,8 +9,8 @@ from typing import Any
 
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 
 _SHARD = re.compile(r"(?:^|/)(?P<run>[^/]+)_rollouts_\d{6}\.jsonl$")
 _METADATA = re.compile(r"(?:^|/)(?P<run>[^/]+)_metadata\.jsonl$")
@@ -24,7 +24,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if fits else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     shards: dict[str, list[Found]] = defaultdict(list)
     about: dict[str, Found] = {}
     for found in files:
@@ -37,7 +37,7 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield _piece(run, own, about.get(run))
 
 
-def _piece(run: str, shards: Sequence[Found], about: Found | None) -> Piece:
+def _piece(run: str, shards: Sequence[Found], about: Found | None) -> RunPiece:
     totals: dict[int, list[float]] = defaultdict(list)
     for found in shards:
         for _, row in found.lines():
@@ -46,7 +46,7 @@ def _piece(run: str, shards: Sequence[Found], about: Found | None) -> Piece:
                 totals[step].append(reward)
     first: dict[str, Any] = (about.first or {}) if about is not None else {}
     model = first.get("model_name")
-    return Piece(
+    return RunPiece(
         "open-instruct",
         (*shards, about) if about is not None else tuple(shards),
         name=run,

@@ -9,9 +9,9 @@ from typing import Any
 from audit.importers.metric_names import ACCURACY, is_accuracy
 from audit.importers.numbers import fraction_of_percent, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.tally import Tally, digest
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
+from audit.importers.readers.tally import AnswerTally, digest
 from audit.importers.readers.values import outcome_of
 
 _PLACE = re.compile(
@@ -33,14 +33,14 @@ def _is_summary(found: Found) -> bool:
     return found.head.startswith(b"dataset,version,metric,mode")
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     versions = _versions(files)
     for found in files:
         place = _PLACE.match(found.relative)
         if place is None or place["kind"] != "results":
             continue
         document = found.document()
-        piece = Piece("opencompass", (found,), name=place["model"])
+        piece = RunPiece("opencompass", (found,), name=place["model"])
         piece.evaluations = list(_evaluated(place["data"], document, found, piece))
         version = versions.get(place["data"])
         for evaluation in piece.evaluations:
@@ -60,7 +60,7 @@ def _versions(files: Sequence[Found]) -> dict[str, str]:
     return found
 
 
-def _evaluated(data: str, document: Any, found: Found, piece: Piece) -> Iterator[Evaluated]:
+def _evaluated(data: str, document: Any, found: Found, piece: RunPiece) -> Iterator[Evaluated]:
     if not isinstance(document, dict) or "error" in document:
         reason = str(document.get("error")) if isinstance(document, dict) else "no result"
         yield Evaluated(data, error=reason, source=found)
@@ -80,8 +80,8 @@ def _evaluated(data: str, document: Any, found: Found, piece: Piece) -> Iterator
         yield Evaluated(data, ACCURACY, tally=tally, value=value, source=found)
 
 
-def _tally(details: dict[str, Any]) -> Tally | None:
-    tally = Tally()
+def _tally(details: dict[str, Any]) -> AnswerTally | None:
+    tally = AnswerTally()
     for key, row in details.items():
         if not isinstance(row, dict):
             continue

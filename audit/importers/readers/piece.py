@@ -8,7 +8,7 @@ from typing import Any
 
 from audit.importers.metric_names import ACCURACY
 from audit.importers.readers.found import Found
-from audit.importers.readers.tally import Tally
+from audit.importers.readers.tally import AnswerTally
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Evaluated:
         ``accuracy`` for a share of right answers, else the source's name.
     step : int or None
         Training step of the checkpoint; 0 is the untrained model, None where nothing says it.
-    tally : Tally or None
+    tally : AnswerTally or None
         Answers by task.
     value : float or None
         The printed score, where there are no answers by task; on the metric's own scale.
@@ -50,7 +50,7 @@ class Evaluated:
     benchmark: str | None
     metric: str = ACCURACY
     step: int | None = None
-    tally: Tally | None = None
+    tally: AnswerTally | None = None
     value: float | None = None
     examples: int | None = None
     scale: tuple[float | None, float | None] | None = None
@@ -98,7 +98,7 @@ class Declared:
 
 
 @dataclass(slots=True)
-class Piece:
+class RunPiece:
     """Part of a run, or the whole of it, as one reader knows it.
 
     Attributes

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from audit.importers.draft import Options
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Piece
+from audit.importers.readers.piece import RunPiece
 
 
 class Certainty(IntEnum):
@@ -22,7 +22,7 @@ class Certainty(IntEnum):
 
 
 @dataclass(slots=True)
-class Reading:
+class FolderReading:
     """What a reader may look at beside the files it claimed.
 
     Attributes
@@ -81,7 +81,7 @@ class Reader:
     what: str
     named: re.Pattern[str]
     claims: Callable[[Found], Certainty]
-    read: Callable[[Sequence[Found], Reading], Iterable[Piece] | Iterator[Piece]]
+    read: Callable[[Sequence[Found], FolderReading], Iterable[RunPiece] | Iterator[RunPiece]]
     also: tuple[str, ...] = ()
     text: bool = True
     general: bool = False

@@ -9,10 +9,10 @@ from typing import Any
 from audit.errors import ImportRefused, InputError
 from audit.importers.numbers import integer
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Declared, Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import Declared, Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat
-from audit.importers.readers.tally import FLAGS, Tally
+from audit.importers.readers.tally import FLAGS, AnswerTally
 from audit.importers.readers.tracked import commit_of
 from audit.run_record import MOST_ANSWERS, RunRecord, is_record, read_record
 from audit.schema import schema_faults
@@ -24,7 +24,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if is_record(found.head) else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     records: dict[str, tuple[Found, RunRecord]] = {}
     for found in files:
         record = read_record(found.path, found.name, found.source().data)
@@ -53,7 +53,7 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
 
 def _attempts(
     parts: Sequence[tuple[Found, RunRecord]], later: dict[str, list[tuple[Found, RunRecord]]]
-) -> Iterator[Piece]:
+) -> Iterator[RunPiece]:
     """Yield a run with the failures of its earlier attempts.
 
     Where several attempts finished each is a piece: which of them is the run is not decided here.
@@ -83,7 +83,7 @@ def _piece(
     record: RunRecord,
     later: Sequence[tuple[Found, RunRecord]],
     failures: Sequence[str],
-) -> Piece:
+) -> RunPiece:
     study = _mapping(record.first.get("study"))
     controls = study.get("controls")
     log = {
@@ -96,7 +96,7 @@ def _piece(
     notes: list[str] = []
     if code.get("changed"):
         notes.append("the code had changes that are in no commit when runs were made")
-    return Piece(
+    return RunPiece(
         "recorded",
         (found, *(part for part, _ in later)),
         run_id=record.run_id,
@@ -183,7 +183,7 @@ def _evaluated(block: Mapping[str, Any], source: Found) -> Evaluated:
         When the record was changed so that it is no evaluation any more.
     """
     _refuse_what_was_changed(block, source)
-    tally = Tally(flag for flag in FLAGS if flag in block)
+    tally = AnswerTally(flag for flag in FLAGS if flag in block)
     for place, task in enumerate(block["task_ids"]):
         tokens = block["mean_tokens"][place] if "mean_tokens" in block else None
         if "scores" in block:

@@ -9,8 +9,8 @@ from typing import Any
 from audit.importers.numbers import integer
 from audit.importers.readers.found import Found
 from audit.importers.readers.logged import evaluations_of
-from audit.importers.readers.piece import Piece, SeedSaid
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece, SeedSaid
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, whole_number
 from audit.importers.readers.shapes import inner
 
@@ -22,7 +22,7 @@ def _claims_log(found: Found) -> Certainty:
     return Certainty.LIKELY if fits else Certainty.NO
 
 
-def _read_logs(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_logs(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         rows: dict[int, dict[str, Any]] = {}
         for _, row in found.lines():
@@ -30,7 +30,7 @@ def _read_logs(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
             if isinstance(step, int):
                 figures = {key: v for key, v in row.items() if key not in ("step", "time")}
                 rows.setdefault(step, {}).update(figures)
-        yield Piece(
+        yield RunPiece(
             "metrics",
             (found,),
             root=found.folder,
@@ -46,14 +46,14 @@ def _claims_prime(found: Found) -> Certainty:
     return Certainty.LIKELY if fits or found.mentions("model", "max_steps") else Certainty.NO
 
 
-def _read_prime(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_prime(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         if found.base != "rl.json" and reading.beside(found, "rl.json") is not None:
             continue  # parts of the same settings
         document = found.document()
         config = flat(document, found.name)
         model = config.get("orchestrator.model.name", config.get("model.name"))
-        yield Piece(
+        yield RunPiece(
             "prime-rl-settings",
             (found,),
             root=found.folder.rpartition("configs")[0].rstrip("/"),
@@ -79,7 +79,7 @@ def _claims_tinker(found: Found) -> Certainty:
     return Certainty.LIKELY if fits else Certainty.NO
 
 
-def _read_tinker(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_tinker(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         config = flat(found.document(), found.name)
         seeds = [
@@ -88,7 +88,7 @@ def _read_tinker(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
             if key.endswith("dataset_builder.seed") and (value := whole_number(raw)) is not None
         ]
         model = config.get("model_name")
-        yield Piece(
+        yield RunPiece(
             "tinker-settings",
             (found,),
             root=found.folder,

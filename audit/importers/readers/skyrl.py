@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.tally import Tally, digest
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
+from audit.importers.readers.tally import AnswerTally, digest
 from audit.importers.readers.values import metric_of_rewards, outcome_of
 
 _PLACE = re.compile(
@@ -26,14 +26,14 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if fits else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     by_root: dict[str, list[Found]] = defaultdict(list)
     for found in files:
         place = _PLACE.match(found.relative)
         if place is not None and found.base != "aggregated_results.jsonl":
             by_root[place["root"]].append(found)
     for root, dumps in by_root.items():
-        piece = Piece("skyrl", tuple(dumps), root=root, anchor=True)
+        piece = RunPiece("skyrl", tuple(dumps), root=root, anchor=True)
         for found in dumps:
             piece.evaluations += _evaluated(found, piece)
         steps = [e.step for e in piece.evaluations if e.step is not None]
@@ -42,9 +42,9 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield piece
 
 
-def _evaluated(found: Found, piece: Piece) -> Iterator[Evaluated]:
+def _evaluated(found: Found, piece: RunPiece) -> Iterator[Evaluated]:
     """Yield one evaluation a data source; the file's own name is spelt without its slashes."""
-    tallies: dict[str, Tally] = defaultdict(lambda: Tally(["truncated"]))
+    tallies: dict[str, AnswerTally] = defaultdict(lambda: AnswerTally(["truncated"]))
     summed = False
     for _, row in found.lines():
         score = row.get("score")

@@ -10,8 +10,8 @@ from audit.importers.numbers import integer
 from audit.importers.readers.found import Found
 from audit.importers.readers.hf_trainer import mark_best, seed_of_settings
 from audit.importers.readers.logged import evaluations_of
-from audit.importers.readers.piece import Piece, SeedSaid
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece, SeedSaid
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, yaml_of
 
 _OF = re.compile(r"^(\d+)/(\d+)$")
@@ -33,12 +33,12 @@ def _claims_factory(found: Found) -> Certainty:
     return Certainty.SURE if fits else Certainty.NO
 
 
-def _read_swift(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_swift(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         yield _logged("ms-swift", found, _swift_step, reading, "args.json")
 
 
-def _read_factory(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_factory(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         yield _logged("llama-factory", found, _factory_step, reading, "training_args.yaml")
 
@@ -53,7 +53,9 @@ def _factory_step(row: dict[str, Any]) -> tuple[int, int] | None:
     return None if step is None or total is None else (step, total)
 
 
-def _logged(reader: str, found: Found, place: Any, reading: Reading, settings: str) -> Piece:
+def _logged(
+    reader: str, found: Found, place: Any, reading: FolderReading, settings: str
+) -> RunPiece:
     rows: dict[int, dict[str, Any]] = {}
     planned: int | None = None
     summary: dict[str, Any] = {}
@@ -64,7 +66,7 @@ def _logged(reader: str, found: Found, place: Any, reading: Reading, settings: s
             continue
         planned = at[1]
         rows.setdefault(at[0], {}).update({k: v for k, v in row.items() if k not in _PLACES})
-    piece = Piece(
+    piece = RunPiece(
         reader,
         (found,),
         root=found.folder,
@@ -84,7 +86,7 @@ def _logged(reader: str, found: Found, place: Any, reading: Reading, settings: s
     return piece
 
 
-def _add_settings(piece: Piece, beside: Found) -> None:
+def _add_settings(piece: RunPiece, beside: Found) -> None:
     document = beside.document() if beside.base.endswith(".json") else yaml_of(beside)
     config = flat(document, beside.name)
     piece.files = (*piece.files, beside)

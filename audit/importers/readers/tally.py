@@ -17,7 +17,7 @@ def digest(*texts: object) -> str:
     return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-class Tally:
+class AnswerTally:
     """Answers of one run on one benchmark, by task.
 
     Parameters

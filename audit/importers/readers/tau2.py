@@ -8,10 +8,10 @@ from typing import Any
 
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.shapes import inner, objects
-from audit.importers.readers.tally import Tally
+from audit.importers.readers.tally import AnswerTally
 from audit.importers.readers.values import metric_of_rewards, outcome_of
 
 _CUT = frozenset({"max_steps", "context_window_exceeded", "timeout"})
@@ -24,7 +24,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if fits else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         document = found.document()
         if not isinstance(document, dict) or not isinstance(document.get("info"), dict):
@@ -32,16 +32,16 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield _piece(found, document, reading)
 
 
-def _piece(found: Found, document: dict[str, Any], reading: Reading) -> Piece:
+def _piece(found: Found, document: dict[str, Any], reading: FolderReading) -> RunPiece:
     info = document["info"]
     simulations = objects(document.get("simulations"), "simulations", found)
-    piece = Piece("tau2", (found,))
+    piece = RunPiece("tau2", (found,))
     if not simulations:  # one file a simulation, in a folder beside
         below = f"{found.folder}/simulations/".lstrip("/")
         apart = [f for place, f in sorted(reading.files.items()) if place.startswith(below)]
         simulations = objects([f.document() for f in apart], "simulations/", found)
         piece.files = (found, *apart)
-    tally, unscored, scored = Tally(["errored", "truncated"]), 0, []
+    tally, unscored, scored = AnswerTally(["errored", "truncated"]), 0, []
     for simulation in simulations:
         reward = inner(simulation, "reward_info")
         value = outcome_of(reward.get("reward"))

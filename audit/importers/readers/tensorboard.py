@@ -9,8 +9,8 @@ from typing import Any
 
 from audit.importers.readers.event_file import EventFile, is_event_file, read_event_file
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Piece, SeedSaid
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece, SeedSaid
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, whole_number, yaml_of
 from audit.importers.readers.tracked import model_of, planned_steps, tracked_evaluations
 
@@ -28,7 +28,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if is_event_file(found.head) else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     folders: dict[str, list[tuple[Found, EventFile]]] = {}
     for found in files:
         if found.base == _HPARAMS:
@@ -78,7 +78,9 @@ def _join_curve(folder: str, folders: dict[str, list[tuple[Found, EventFile]]]) 
         return
 
 
-def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Reading) -> Piece:
+def _piece(
+    folder: str, parts: Sequence[tuple[Found, EventFile]], reading: FolderReading
+) -> RunPiece:
     notes: list[str] = []
     rows: dict[int, dict[str, tuple[float, float]]] = {}
     config: dict[str, Any] = {}
@@ -101,7 +103,7 @@ def _piece(folder: str, parts: Sequence[tuple[Found, EventFile]], reading: Readi
     log = {step: {tag: value for tag, (_, value) in rows[step].items()} for step in sorted(rows)}
     where = folder or parts[0][0].name
     evaluations = tracked_evaluations(log, reading.options, notes, where)
-    return Piece(
+    return RunPiece(
         "tensorboard",
         tuple(found for found, _ in parts),
         root=_root(folder),

@@ -9,9 +9,9 @@ from typing import Any
 
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.tally import Tally, digest
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
+from audit.importers.readers.tally import AnswerTally, digest
 from audit.importers.readers.values import metric_of_rewards, outcome_of
 
 Row = tuple[str, float, bool, bool]
@@ -23,7 +23,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if fits else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         result = reading.beside(found, "result.json")
         benchmark = found.folder.rpartition("/")[2] or "benchmark"
@@ -71,11 +71,11 @@ def _row(row: dict[str, Any]) -> Row:
 
 def _piece(
     found: Found, result: Found | None, benchmark: str, rows: Sequence[Row], replaced: int
-) -> Piece:
-    tally = Tally(["errored", "truncated"])
+) -> RunPiece:
+    tally = AnswerTally(["errored", "truncated"])
     for task, value, errored, truncated in rows:
         tally.answer(task, value, errored=errored, truncated=truncated)
-    piece = Piece("tinker-cookbook", (found,), root=found.folder.rpartition("/")[0])
+    piece = RunPiece("tinker-cookbook", (found,), root=found.folder.rpartition("/")[0])
     if replaced:
         piece.notes.append(f"{found.name}: {replaced} answers that failed were drawn again")
     if result is not None:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, whole_number
 from audit.importers.readers.sqlite_file import columns, database, has_tables, text_of
 from audit.importers.readers.tracked import figures, model_of, planned_steps, tracked_evaluations
@@ -24,7 +24,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if has_tables(found, "metrics", "configs") else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         with database(found) as connection:
             configs = _configs(connection)
@@ -72,8 +72,8 @@ def _piece(
     name: str | None,
     config: dict[str, Any],
     logged: list[Row],
-    reading: Reading,
-) -> Piece:
+    reading: FolderReading,
+) -> RunPiece:
     notes: list[str] = []
     where = f"{found.name}, {name or run}"
     attempts = _attempts(logged)
@@ -85,7 +85,7 @@ def _piece(
         notes.append(f"{where}: its steps begin again; the last attempt is the run")
     settings = flat({key: value for key, value in config.items() if key not in _OWN}, where)
     group = config.get("_Group")
-    return Piece(
+    return RunPiece(
         "trackio",
         (found,),
         run_id=run,

@@ -6,7 +6,7 @@ from typing import Any
 
 from audit.importers.metric_names import ACCURACY
 from audit.importers.numbers import number
-from audit.importers.readers.tally import Tally
+from audit.importers.readers.tally import AnswerTally
 
 _RIGHT = frozenset({"true", "pass", "passed", "correct", "right", "success", "yes"})
 _WRONG = frozenset({"false", "fail", "failed", "incorrect", "wrong", "failure", "no", "timeout"})
@@ -36,6 +36,6 @@ def outcome_of(value: Any) -> float | None:
     return found / 100 if word.endswith("%") else found
 
 
-def metric_of_rewards(tally: Tally) -> str:
+def metric_of_rewards(tally: AnswerTally) -> str:
     """Return ``accuracy`` where every reward is 0 or 1, or 1 or -1, else ``reward``."""
     return ACCURACY if tally.counted or tally.signed else "reward"

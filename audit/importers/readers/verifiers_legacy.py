@@ -8,9 +8,9 @@ from typing import Any
 
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.tally import Tally
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
+from audit.importers.readers.tally import AnswerTally
 from audit.importers.readers.values import metric_of_rewards, outcome_of
 
 
@@ -20,18 +20,20 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if fits else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         beside = reading.beside(found, "metadata.json")
         metadata = beside.document() if beside is not None else {}
         yield _piece(found, beside, metadata if isinstance(metadata, dict) else {}, reading)
 
 
-def _piece(found: Found, beside: Found | None, metadata: dict[str, Any], reading: Reading) -> Piece:
+def _piece(
+    found: Found, beside: Found | None, metadata: dict[str, Any], reading: FolderReading
+) -> RunPiece:
     column = reading.options.metric or "reward"
     tally, piece = (
-        Tally(),
-        Piece("verifiers-legacy", (found,) if beside is None else (found, beside)),
+        AnswerTally(),
+        RunPiece("verifiers-legacy", (found,) if beside is None else (found, beside)),
     )
     rewarded_nothing = 0
     for _, row in found.lines():
@@ -85,7 +87,7 @@ def _piece(found: Found, beside: Found | None, metadata: dict[str, Any], reading
 
 
 def _compare(
-    metadata: dict[str, Any], tally: Tally, beside: Found | None, piece: Piece, column: str
+    metadata: dict[str, Any], tally: AnswerTally, beside: Found | None, piece: RunPiece, column: str
 ) -> None:
     """Say where the metadata, which may be written before the end, contradicts the rows."""
     printed = number(metadata.get(f"avg_{column}"))

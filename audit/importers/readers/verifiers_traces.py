@@ -9,10 +9,10 @@ from typing import Any
 
 from audit.importers.numbers import integer
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.shapes import inner
-from audit.importers.readers.tally import Tally, digest
+from audit.importers.readers.tally import AnswerTally, digest
 from audit.importers.readers.values import metric_of_rewards, outcome_of
 
 _STEP = re.compile(
@@ -27,7 +27,7 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if fits else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         place = _STEP.match(found.relative)
         if place is None:
@@ -36,13 +36,15 @@ def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
             yield _evaluation(found, place["root"], int(place["step"]), reading)
         elif place["kind"] == "train":
             step = int(place["step"])
-            yield Piece("prime-rl", root=place["root"], anchor=True, trained=True, last_step=step)
+            yield RunPiece(
+                "prime-rl", root=place["root"], anchor=True, trained=True, last_step=step
+            )
         # "effective" leaves failed episodes out: the same as "all", and less.
 
 
-def _evaluation(found: Found, root: str, step: int | None, reading: Reading) -> Piece:
-    tallies: dict[str, Tally] = defaultdict(lambda: Tally(["errored", "truncated"]))
-    piece = Piece(
+def _evaluation(found: Found, root: str, step: int | None, reading: FolderReading) -> RunPiece:
+    tallies: dict[str, AnswerTally] = defaultdict(lambda: AnswerTally(["errored", "truncated"]))
+    piece = RunPiece(
         "prime-rl", (found,), root=root, anchor=step is not None, trained=step is not None
     )
     failed = 0
@@ -72,7 +74,7 @@ def _evaluation(found: Found, root: str, step: int | None, reading: Reading) -> 
     return piece
 
 
-def _add(row: dict[str, Any], tally: Tally) -> bool:
+def _add(row: dict[str, Any], tally: AnswerTally) -> bool:
     """Add one episode; returns whether it failed."""
     task = row["task"] if isinstance(row.get("task"), dict) else {}
     name = task.get("hash") or task.get("key") or digest(task.get("data"))

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
-from audit.importers.readers.tally import Tally, digest
+from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
+from audit.importers.readers.tally import AnswerTally, digest
 from audit.importers.readers.values import metric_of_rewards, outcome_of
 
 _KEYS = ("input", "output", "gts", "score", "step")
@@ -24,13 +24,13 @@ def _claims(found: Found) -> Certainty:
     return Certainty.SURE if all(key in first for key in _KEYS) else Certainty.NO
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     folders: dict[str, list[Found]] = defaultdict(list)
     for found in files:
         folders[found.folder].append(found)
     for folder, dumps in folders.items():
         dumps.sort(key=lambda found: int(found.stem))
-        piece = Piece("verl-dumps", tuple(dumps), root=folder, trained=False)
+        piece = RunPiece("verl-dumps", tuple(dumps), root=folder, trained=False)
         if _of_training(folder, dumps):
             piece.files = ()
             piece.trained = True
@@ -68,7 +68,7 @@ def _task(row: dict[str, Any]) -> str:
     return digest(row.get("input"), row.get("gts"))
 
 
-def _evaluated(found: Found, piece: Piece) -> Evaluated:
+def _evaluated(found: Found, piece: RunPiece) -> Evaluated:
     """Return the evaluation of one dump; of a session's rows only the last part counts."""
     answers: dict[Any, tuple[int, str, float | None, bool]] = {}
     has_acc, has_pred = False, False
@@ -84,7 +84,7 @@ def _evaluated(found: Found, piece: Piece) -> Evaluated:
         merged += key in answers
         if key not in answers or part > answers[key][0]:
             answers[key] = (part, _task(row), value, unparsed)
-    tally = Tally(["unparsed"] if has_pred else [])
+    tally = AnswerTally(["unparsed"] if has_pred else [])
     missing = 0
     for _, task, value, unparsed in answers.values():
         missing += value is None

@@ -10,8 +10,8 @@ from typing import Any
 from audit.importers.numbers import number
 from audit.importers.readers.found import Found
 from audit.importers.readers.logged import evaluations_of
-from audit.importers.readers.piece import Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LINE = re.compile(r"(?:^|\s)step:(\d+) - (\S+?:.+)$")
@@ -57,7 +57,7 @@ def _figure(text: str) -> float | None:
         return None
 
 
-def _read_console(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_console(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         rows: dict[int, dict[str, Any]] = {}
         for line in found.text().splitlines():
@@ -67,7 +67,7 @@ def _read_console(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield _piece("verl-console", found, rows)
 
 
-def _read_file(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_file(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         rows: dict[int, dict[str, Any]] = {}
         for number_, row in found.lines():
@@ -79,10 +79,10 @@ def _read_file(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
         yield _piece("verl-file", found, rows)
 
 
-def _piece(reader: str, found: Found, rows: dict[int, dict[str, Any]]) -> Piece:
+def _piece(reader: str, found: Found, rows: dict[int, dict[str, Any]]) -> RunPiece:
     folder = PurePosixPath(found.relative)
     named = found.stem if not _NO_NAME.match(found.stem.lower()) else None
-    piece = Piece(
+    piece = RunPiece(
         reader,
         (found,),
         root=found.folder,

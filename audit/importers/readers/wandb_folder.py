@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, whole_number, yaml_of
 from audit.importers.readers.tracked import (
     commit_of,
@@ -41,7 +41,7 @@ class _Part:
     has_log: bool
 
 
-def _read(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     folders: dict[str, list[Found]] = {}
     for found in files:
         match = _FOLDER.match(found.relative)
@@ -107,7 +107,7 @@ def _continues(earlier: WandbLog, later: WandbLog) -> bool:
     return not ends or not begins or min(begins) > max(ends)
 
 
-def _piece(parts: Sequence[_Part], reading: Reading) -> Piece:
+def _piece(parts: Sequence[_Part], reading: FolderReading) -> RunPiece:
     last = parts[-1]
     notes: list[str] = []
     if len(parts) > 1:
@@ -119,7 +119,7 @@ def _piece(parts: Sequence[_Part], reading: Reading) -> Piece:
     rows = _rows([row for part in parts for row in part.log.history])
     last_step = max(rows, default=None)
     status, failure = _status(last, last_step)
-    return Piece(
+    return RunPiece(
         "wandb",
         tuple(found for part in parts for found in part.files),
         root=last.folder.rstrip("/"),

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from audit.errors import ImportRefused
-from audit.importers.foreign import Table, from_source
+from audit.importers.foreign import ForeignTable, from_source
 from audit.importers.numbers import cell, number
 from audit.importers.readers.found import Found
 from audit.importers.readers.logged import measured
-from audit.importers.readers.piece import Piece
-from audit.importers.readers.reader import Certainty, Reader, Reading
+from audit.importers.readers.piece import RunPiece
+from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import whole_number
 from audit.importers.readers.tracked import (
     commit_of,
@@ -59,14 +59,14 @@ def _claims_chart(found: Found) -> Certainty:
     return Certainty.LIKELY if fits else Certainty.NO
 
 
-def _table(found: Found) -> Table:
+def _table(found: Found) -> ForeignTable:
     content = from_source(found.source()).content
-    if not isinstance(content, Table):
+    if not isinstance(content, ForeignTable):
         raise ImportRefused("not a table", path=found.name)
     return content
 
 
-def _read_runs(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_runs(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         table = _table(found)
         logged = _figure_columns(table)
@@ -76,7 +76,7 @@ def _read_runs(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
             yield _run(found, row, logged, unique, reading)
 
 
-def _figure_columns(table: Table) -> frozenset[str]:
+def _figure_columns(table: ForeignTable) -> frozenset[str]:
     """Return the columns that hold what a run logged, not what it was set to.
 
     The export does not say which is which. Keys with a slash are logged ones, and so is a number
@@ -106,8 +106,12 @@ def _not_a_number(text: str) -> bool:
 
 
 def _run(
-    found: Found, row: Mapping[str, Any], columns: frozenset[str], unique: bool, reading: Reading
-) -> Piece:
+    found: Found,
+    row: Mapping[str, Any],
+    columns: frozenset[str],
+    unique: bool,
+    reading: FolderReading,
+) -> RunPiece:
     notes: list[str] = []
     where = f"{found.name}, {row.get('Name') or row.get('ID')}"
     values = figures((name, _value(row[name])) for name in row if name in columns)
@@ -125,7 +129,7 @@ def _run(
     for evaluation in evaluations:
         evaluation.step = step
     status, failure = status_of(row.get("State"))
-    return Piece(
+    return RunPiece(
         "wandb-runs",
         (found,),
         run_id=row.get("ID") or (row.get("Name") if unique else None) or None,
@@ -155,7 +159,7 @@ def _value(text: Any) -> Any:
     return int(value) if re.fullmatch(r"[+-]?\d{1,15}", written) else float(value)
 
 
-def _read_chart(files: Sequence[Found], reading: Reading) -> Iterator[Piece]:
+def _read_chart(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     runs: dict[str, tuple[list[Found], dict[int, dict[str, Any]], list[str]]] = {}
     ends: dict[tuple[str, str], int] = {}
     for found in files:
@@ -179,8 +183,8 @@ def _charted(
     rows: dict[int, dict[str, Any]],
     ends: Mapping[tuple[str, str], int],
     notes: list[str],
-    reading: Reading,
-) -> Piece:
+    reading: FolderReading,
+) -> RunPiece:
     evaluations = tracked_evaluations(rows, reading.options, notes, run)
     if not evaluations:
         # A chart was made to show something: a figure of no known name is taken where it is named.
@@ -190,7 +194,7 @@ def _charted(
     furthest = max((end for (_, name), end in ends.items() if name in _names(rows)), default=-1)
     mine = max((end for (other, _), end in ends.items() if other == run), default=-1)
     short = mine < furthest
-    return Piece(
+    return RunPiece(
         "wandb-chart",
         tuple(dict.fromkeys(files)),
         name=run,
@@ -238,7 +242,7 @@ def _curves(found: Found) -> Iterator[tuple[str, str, dict[int, float]]]:
         yield run, metric, points
 
 
-def _has_a_band(table: Table, name: str) -> bool:
+def _has_a_band(table: ForeignTable, name: str) -> bool:
     low, high = (f"{name}{band}" for band in _BANDS)
     if low not in table.columns or high not in table.columns:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from audit import numerals
-from audit.pages.arms import Arm
+from audit.pages.arms import ShownArm
 from audit.pages.figures import canvas
 from audit.pages.figures.figure import Drawing
 
@@ -44,7 +44,7 @@ def draw(variables: Variables) -> Drawing | str:
     return Drawing(figure, "Scores of every run. " + " ".join(_words(arm) for arm in shown))
 
 
-def _scored(arm: Arm) -> list[tuple[RunView, float]]:
+def _scored(arm: ShownArm) -> list[tuple[RunView, float]]:
     return [(run, run.score) for run in arm.runs if run.score is not None]
 
 
@@ -53,14 +53,14 @@ def _offset(number: int, total: int) -> float:
     return 0.0 if total < 2 else 0.24 * (number / (total - 1) - 0.5)
 
 
-def _join(axes: Axes, shown: list[Arm], seed: int, offset: float) -> None:
+def _join(axes: Axes, shown: list[ShownArm], seed: int, offset: float) -> None:
     places = [n for n, arm in enumerate(shown) if not arm.is_base and seed in arm.by_seed]
     scores = [shown[place].by_seed[seed] for place in places]
     xs = [place + offset for place in places]
     axes.plot(xs, scores, color=canvas.FAINT, linewidth=1.2, zorder=1)
 
 
-def _points(axes: Axes, arm: Arm, place: int, seeds: list[int]) -> None:
+def _points(axes: Axes, arm: ShownArm, place: int, seeds: list[int]) -> None:
     colour = canvas.FAINT if arm.is_base else canvas.ARM_COLOURS[(place - 1) % 5]
     marker = "o" if arm.is_base else canvas.ARM_MARKERS[(place - 1) % 5]
     known = _scored(arm)
@@ -79,7 +79,7 @@ def _points(axes: Axes, arm: Arm, place: int, seeds: list[int]) -> None:
         )
 
 
-def _labels(axes: Axes, arm: Arm, place: int) -> None:
+def _labels(axes: Axes, arm: ShownArm, place: int) -> None:
     """Name the seeds beside the last arm, one label for runs of one score, none overlapping."""
     by_score: dict[float, list[str]] = {}
     for seed, score in sorted(arm.by_seed.items()):
@@ -94,6 +94,6 @@ def _labels(axes: Axes, arm: Arm, place: int) -> None:
         axes.text(place + 0.2, last, names, va="center", fontsize=8)
 
 
-def _words(arm: Arm) -> str:
+def _words(arm: ShownArm) -> str:
     runs = ", ".join(f"{run.run} {numerals.fraction(score, 3)}" for run, score in _scored(arm))
     return f"{arm.label}: {runs}; mean {numerals.fraction(arm.score, 3)}."

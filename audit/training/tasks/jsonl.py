@@ -14,7 +14,7 @@ from audit.training.reward_program import RewardProgram, WrongVerdict, reward_pr
 from audit.training.rewards import OWN_REWARDS, Scorer, final_number
 from audit.training.tasks import Item, Partition
 from audit.training.tasks.checkpoint import Checkpoint, Dtype, model_beside
-from audit.training.tasks.rows import Number, Row, Rows, read_rows
+from audit.training.tasks.rows import Number, Rows, TaskRow, read_rows
 from audit.training.tasks.selection import Candidates, arranged, select
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class Jsonl:
         ]
         return Candidates(items, [_shown(i.prompt) for i in items], f"rows of {rows.path}")
 
-    def _answer(self, row: Row) -> str:
+    def _answer(self, row: TaskRow) -> str:
         field = self.settings.answer
         answer = _text_or_number(row, field, empty=self.program is not None)
         if self.settings.reward == "math_equal" and final_number(answer) is None:
@@ -272,7 +272,7 @@ def _plain(value: Any) -> Any:
     return [_plain(below) for below in value] if isinstance(value, list) else value
 
 
-def _text_or_number(row: Row, field: str, *, empty: bool = False) -> str:
+def _text_or_number(row: TaskRow, field: str, *, empty: bool = False) -> str:
     value = row[field]
     if not isinstance(value, str):  # a number of the file is its text
         row.fail(field, f"must be a text or a number, not {_kind(value)}")
@@ -284,7 +284,7 @@ def _text_or_number(row: Row, field: str, *, empty: bool = False) -> str:
     return text
 
 
-def _prompt(row: Row, field: str) -> Any:
+def _prompt(row: TaskRow, field: str) -> Any:
     """Return the prompt as the file has it: a text, or chat messages."""
     value = row[field]
     if isinstance(value, str) and not isinstance(value, Number):

@@ -18,7 +18,7 @@ class Number(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TaskRow:
     """One object of the file and where it stands."""
 
     path: str
@@ -40,7 +40,7 @@ class Rows:
     """The rows of a file; ``lines_sha256`` is of their lines as they stand, newlines included."""
 
     path: str
-    rows: tuple[Row, ...]
+    rows: tuple[TaskRow, ...]
     sha256: str
     lines_sha256: str
 
@@ -64,7 +64,7 @@ def read_rows(path: Path) -> Rows:
     for number, line in enumerate(data.splitlines(keepends=True), start=1):
         text = _decoded(line, name, number)
         if text.strip():
-            rows.append(Row(name, number, _object(text, name, number)))
+            rows.append(TaskRow(name, number, _object(text, name, number)))
             digest.update(line)
     if not rows:
         raise InputError("holds no rows", path=name)
