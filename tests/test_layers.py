@@ -162,13 +162,6 @@ def test_a_circle_is_found_however_long(graph: dict[str, set[str]], expected: li
     assert circles(graph) == {frozenset(members) for members in expected}
 
 
-# Public class names that two modules define; the list only shrinks.
-KNOWN_CLASSES = {
-    # A part of a study as the file has it, as it is trained, and as a page shows it.
-    *("Arm", "Finding", "Study", "Replication", "Round"),
-    # Small records of readers and writers that never meet.
-    *("Outcomes", "Piece", "Reading", "Row", "Table", "Tally"),
-}
 # Module names that two rooms use; the list only shrinks.
 KNOWN_MODULES = {
     # What a room makes of one thing: a statistic, a fact, a comparison, a page.
@@ -189,8 +182,7 @@ def test_a_public_class_name_has_one_meaning() -> None:
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     ]
-    assert twice(names) - KNOWN_CLASSES == set()
-    assert twice(names) >= KNOWN_CLASSES, "a name has one meaning now: take it out of the list"
+    assert twice(names) == set()
 
 
 def test_a_module_name_has_one_meaning() -> None:
