@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from audit.analysis.measures import Measure, Side, common_steps
@@ -12,7 +13,7 @@ from audit.analysis.study import Study
 from audit.claims import BASE
 
 if TYPE_CHECKING:
-    from audit.stats import PooledCheckpoints
+    from audit.stats import LastContrast, PooledCheckpoints
 
 Run = dict[int, TaskOutcomes]
 
@@ -61,6 +62,38 @@ def pooled(
     except InsufficientData:
         return None
     return first, second
+
+
+def last_step_contrast(
+    study: Study, measure: Measure, control: str, treatment: str
+) -> LastContrast | None:
+    """Compare between arms the last step of a claim with the mean over its steps.
+
+    In the metric's units; None for one step, against the base, and where a run lacks a step.
+    """
+    from audit.stats import last_contrast
+
+    steps = sorted(measure.checkpoints)
+    if len(steps) < 2 or measure.parts or BASE in (control, treatment):
+        return None
+    arms = [_scores(study, measure, name, steps) for name in (control, treatment)]
+    if any(len(scores) < 2 for scores in arms):
+        return None
+    return last_contrast(*arms)
+
+
+def _scores(
+    study: Study, measure: Measure, name: str, steps: Sequence[int]
+) -> list[list[Fraction]]:
+    """Return each run's scores, the last step last; empty where one is missing."""
+    columns = [
+        [run.score for run in side.runs] for _, side in sides_by_step(study, measure, name, steps)
+    ]
+    if len({len(column) for column in columns}) != 1:
+        return []
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    found = [[score for score in row if score is not None] for row in rows]
+    return found if all(len(row) == len(steps) for row in found) else []
 
 
 def _runs(study: Study, measure: Measure, name: str, steps: Sequence[int]) -> list[Run]:

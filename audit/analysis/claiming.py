@@ -17,7 +17,7 @@ from audit.analysis.remedy_text import next_acts
 from audit.analysis.settings import settings_for
 from audit.analysis.study import Study
 from audit.analysis.verdict import Refusal, Verdict, Weakening
-from audit.analysis.weakening import weakenings
+from audit.analysis.weakening import shared_seeds_line, weakenings
 from audit.analysis.what_settles import RefusedClaim, Settling, settling
 from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
 from audit.results import Results
@@ -271,7 +271,10 @@ def _draft(study: Study, claim: Claim, min_seeds: int) -> _Draft:
         look = ClaimLook(ONE_LOOK, 1 - settings.level, settings.level)
     elif look.threshold is None:
         early.append(_before_first_look(look))
-    comparison = compare(study, measure, arm, against, settings_at(look, settings))
+    settings_here = settings_at(look, settings)
+    if look.target_effect is not None and claim.target_effect is None:
+        settings_here = replace(settings_here, target_effect=look.target_effect)
+    comparison = compare(study, measure, arm, against, settings_here)
     refusals = ordered((*comparison.refusals, *early, *_refusals(claim, comparison, min_seeds)))
     p_value = 1.0 if refusals else _p_value(claim, comparison)
     return _Draft(claim, comparison, refusals, p_value, look, 1 - settings.level)
@@ -480,9 +483,18 @@ def _not_different(claim: Claim, comparison: Comparison) -> Iterator[Refusal]:
             f"{numerals.signed(comparison.delta, 4)} is below the noise floor of the evaluation, "
             f"{numerals.fraction(comparison.floor_of_delta, 4)}",
         )
+    yield from _pairs_disagree(comparison)
     nearest = low if claim.direction == "gain" else -high
     if claim.exceeds and not nearest > settings.margin:
         yield Refusal("within-margin", f"{ends} does not lie beyond {settings.margin:g}")
+
+
+def _pairs_disagree(comparison: Comparison) -> Iterator[Refusal]:
+    """Refuse what the runs that share a seed do not show, where the policy asks for it."""
+    shared = comparison.shared_seeds
+    if comparison.study.policy.pairs != "agree" or shared is None or shared.agrees is not False:
+        return
+    yield Refusal("pairs-disagree", shared_seeds_line(comparison, shared))
 
 
 def _errors_decide(claim: Claim, comparison: Comparison) -> bool:

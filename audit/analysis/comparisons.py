@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from audit.analysis.by_score import on_unit, score_numbers, scores_of
 from audit.analysis.by_task import TaskTest
+from audit.analysis.checkpoints import last_step_contrast
 from audit.analysis.design import Design, design_of_scores, design_of_tasks
 from audit.analysis.floors import Floor, NotMeasured
 from audit.analysis.measures import Measure, Side, pass_at
@@ -43,6 +44,9 @@ from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
 if TYPE_CHECKING:
     from audit.analysis.resampled import Resampled
     from audit.stats import CollapseRisk
+
+if TYPE_CHECKING:
+    from audit.stats import LastContrast, SharedSeeds
 
 # With fewer runs the error rate is not kept everywhere: see benchmarks/calibration.md.
 PROVISIONAL_BELOW = 3
@@ -193,6 +197,44 @@ class Comparison:
         return self.interval(about)
 
     @cached_property
+    def at_last_step(self) -> Comparison | None:
+        """The same at the last of several claimed steps alone; None for one step."""
+        steps = self.measure.checkpoints
+        if len(steps) < 2 or self.measure.parts or self.against == BASE:
+            return None
+        measure = replace(self.measure, checkpoints=(max(steps),))
+        return compare(self.study, measure, self.arm, self.against, self.settings)
+
+    @cached_property
+    def last_contrast(self) -> LastContrast | None:
+        """How far the arms part at the last of several claimed steps; None for one step."""
+        return last_step_contrast(self.study, self.measure, self.against, self.arm)
+
+    @cached_property
+    def shared_seeds(self) -> SharedSeeds[int] | None:
+        """What the runs show that share a seed although pairing was not declared.
+
+        None without a gain or loss, and where pairing was declared.
+        """
+        standing = self.standing
+        if self.paired or self.against == BASE or standing is None or self.decision is None:
+            return None
+        if self.decision.word == "flat":
+            return None
+        from audit.stats import shared_seeds
+
+        control, treatment = (
+            {
+                run.seed: on_unit(run.score, self.measure)
+                for run in side.runs
+                if run.seed is not None and run.score is not None
+            }
+            for side in (self.control, self.treatment)
+        )
+        unpaired = standing.estimate(standing.about(self.settings), self.settings.level)
+        return None if unpaired is None else shared_seeds(control, treatment, unpaired=unpaired)
+
+    @cached_property
     def description(self) -> Description:
         """What is shown beside the verdict and decides nothing: pairs, one-seed interval."""
         return describe(
@@ -318,6 +360,10 @@ class Comparison:
                 yield "below-eval-floor"
             if self._skewed:
                 yield "skewed-scale"
+            if self.shared_seeds is not None and self.shared_seeds.warns:
+                yield "pairs-do-not-show-it"
+        if self.last_contrast is not None and self.last_contrast.differs:
+            yield "last-differs"
         if self.kind == "scores" and standing.tasks is None:
             yield "rounded-scores"
         yield from self._losses(found)

@@ -104,7 +104,7 @@ class Numbers:
 
     def interval(self, about: str, level: float) -> Interval | None:
         """Return the interval about ``tasks`` or ``benchmark``; None where not measured."""
-        estimate = self._estimate(about, level)
+        estimate = self.estimate(about, level)
         if estimate is None:
             return None
         span = self.span
@@ -119,7 +119,8 @@ class Numbers:
             p_value=estimate.p_value,
         )
 
-    def _estimate(self, about: str, level: float) -> IntervalEstimate | None:
+    def estimate(self, about: str, level: float) -> IntervalEstimate | None:
+        """Return the same on a scale of [0, 1]; None where not measured."""
         result = self.result
         if result.fixed.level != level:
             result = result.at(level)
@@ -133,7 +134,7 @@ class Numbers:
 
     def improvement(self, about: str, level: float) -> tuple[float, float]:
         """Return the interval with its sign turned so that above 0 is better, metric units."""
-        estimate = self._estimate(about, level)
+        estimate = self.estimate(about, level)
         assert estimate is not None  # callers ask for what `about` returned
         low, high = estimate.low * self.span, estimate.high * self.span
         return (low, high) if self.measure.higher_is_better else (-high, -low)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from audit import numerals
 from audit.analysis.comparisons import Comparison
@@ -13,10 +14,22 @@ from audit.analysis.verdict import Weakening
 from audit.claims import BASE, Claim
 from audit.reasons import words_for
 
+if TYPE_CHECKING:
+    from audit.stats import SharedSeeds
+
 # From this share on, what was not parsed is not worth a line.
 ALL_PARSED = 0.99
 # Qualifiers that are said in a line of their own below, and those that weaken nothing.
-_TOLD_APART = frozenset({"format", "material", "below-margin", "errors-decide"})
+_TOLD_APART = frozenset(
+    {
+        "format",
+        "material",
+        "below-margin",
+        "errors-decide",
+        "last-differs",
+        "pairs-do-not-show-it",
+    }
+)
 
 
 def weakenings(claim: Claim, comparison: Comparison, look: ClaimLook | None) -> Iterator[Weakening]:
@@ -25,6 +38,8 @@ def weakenings(claim: Claim, comparison: Comparison, look: ClaimLook | None) -> 
     for slug in comparison.verdict.qualifiers:
         if slug not in _TOLD_APART:
             yield Weakening(slug.partition(" ")[0], words_for(slug))
+    yield from _last_step(comparison)
+    yield from _shared_seeds(comparison)
     yield from _readings(comparison)
     yield from _looks(look)
     yield from _runs(comparison)
@@ -55,6 +70,45 @@ def _readings(comparison: Comparison) -> Iterator[Weakening]:
     if dropped is not None:
         line += f"; without them {numerals.signed(dropped.delta)}"
     yield Weakening("errored", line)
+
+
+def _last_step(comparison: Comparison) -> Iterator[Weakening]:
+    """Say where the arms part at the last of several claimed steps."""
+    found, last = comparison.last_contrast, comparison.at_last_step
+    if found is None or not found.differs or last is None:
+        return
+    number = numerals.spelled(len(comparison.measure.checkpoints))
+    mean, end = numerals.signed(comparison.delta), numerals.signed(last.delta)
+    yield Weakening(
+        "last-differs",
+        f"the arms part at the end: {mean} over {number} checkpoints, {end} at the last",
+    )
+
+
+def _shared_seeds(comparison: Comparison) -> Iterator[Weakening]:
+    shared = comparison.shared_seeds
+    if shared is not None and shared.warns:
+        yield Weakening("pairs-do-not-show-it", shared_seeds_line(comparison, shared))
+
+
+def shared_seeds_line(comparison: Comparison, shared: SharedSeeds[int]) -> str:
+    """Return what the runs that share a seed show, and which runs have no partner."""
+    span = comparison.measure.span or 1.0
+    line = f"over {numerals.counted(shared.pairs, 'shared seed')}"
+    if shared.interval is not None:
+        low, high = shared.interval.low * span, shared.interval.high * span
+        line = f"{numerals.estimate((low + high) / 2, low, high)} {line}"
+    if shared.correlation is not None:
+        line += f", r = {numerals.fraction(shared.correlation)}"
+    alone = [
+        f"{arm} {', '.join(map(str, seeds))}"
+        for arm, seeds in (
+            (comparison.arm, shared.treatment_only),
+            (comparison.against, shared.control_only),
+        )
+        if seeds
+    ]
+    return line + (f"; without a partner: {'; '.join(alone)}" if alone else "")
 
 
 def _looks(look: ClaimLook | None) -> Iterator[Weakening]:

@@ -87,6 +87,8 @@ def comparison_json(comparison: Comparison, *, planned: bool = True) -> dict[str
         "reading": None if comparison.reading is None else asdict(comparison.reading),
         "format_and_content": _parsing(comparison),
         "resampled": _resampled(comparison) if planned else {"reason": _UNPLANNED},
+        "last_step": _last_step(comparison),
+        "shared_seeds": _shared_seeds(comparison),
         "missing": _missing(comparison),
         "without_errored": _without_errors(comparison),
         "pass_at_k": _pass_at_k(comparison),
@@ -306,6 +308,24 @@ def _resampled(comparison: Comparison) -> dict[str, Any]:
         value = getattr(found, name)
         figures[name] = asdict(value) if isinstance(value, NotMeasured) else value
     return figures
+
+
+def _last_step(comparison: Comparison) -> dict[str, Any] | None:
+    last, contrast = comparison.at_last_step, comparison.last_contrast
+    if last is None:
+        return None
+    return {
+        "step": max(comparison.measure.checkpoints),
+        "delta": last.delta,
+        "interval": _or_reason(last.deciding),
+        "last_minus_mean": None if contrast is None else asdict(contrast),
+    }
+
+
+def _shared_seeds(comparison: Comparison) -> dict[str, Any] | None:
+    """Return what the runs that share a seed show, on a scale of [0, 1]."""
+    found = comparison.shared_seeds
+    return None if found is None else {**asdict(found), "warns": found.warns}
 
 
 def _missing(comparison: Comparison) -> dict[str, Any] | None:

@@ -213,7 +213,18 @@ class ComparisonView:
         if shown.about == "tasks":
             text += f"; for these tasks only {interval_text(found.interval('benchmark'))}"
         read = reading_text(found, found.standing)
-        return f"{text}; {read}" if read else text
+        parts = (text, self.checkpoints, read)
+        return "; ".join(part for part in parts if part)
+
+    @cached_property
+    def checkpoints(self) -> str:
+        """The steps averaged, with the difference at the last of them; empty for one step."""
+        last, steps = self.comparison.at_last_step, sorted(self.comparison.measure.checkpoints)
+        if last is None:
+            return ""
+        text = f"mean of {len(steps)} checkpoints, steps {steps[0]} to {steps[-1]}"
+        at_end = ComparisonView(last).estimate
+        return f"{text}; at the last {at_end}" if at_end else text
 
     @cached_property
     def other_readings(self) -> str:

@@ -219,3 +219,16 @@ def test_a_supported_claim_has_nothing_to_settle() -> None:
     assert result.supported
     assert result.settling is None
     assert result.next == ()
+
+
+def test_the_target_of_a_plan_is_the_effect_that_matters() -> None:
+    document = {
+        **simulated(seeds=5, sd=0.03, number=3),
+        "plan": {"maximum": {"method": 40, "control": 40}, "target_effect": 0.07},
+    }
+    result = result_of(document, {"direction": sign(document)})
+    assert result.comparison is not None
+    assert result.comparison.settings.target_effect == 0.07
+    own = result_of(document, {"direction": sign(document), "target_effect": 0.04})
+    assert own.comparison is not None
+    assert own.comparison.settings.target_effect == 0.04
