@@ -193,6 +193,16 @@ def unequal(title: str) -> Iterator[Cell]:
             rates(called=expected),
             {"called": WORST},
         )
+    tailed = Recipe(1319, (5, 5), (0.01, 0.05), effect_sd=0.0, tails=(False, True))
+    yield Cell(
+        title,
+        ("1319", "5 v 5", "0.01 v a long tail of bad runs, 0.05"),
+        partial(_plain, tailed),
+        240,
+        rates(called=0.121),
+        {"called": WORST},
+        "bad runs that are rare are not among these seeds, and nothing shows them",
+    )
 
 
 # ---- runs that are none
@@ -646,7 +656,7 @@ def over_base(title: str) -> Iterator[Cell]:
         yield Cell(
             title,
             (str(tasks), "a long tail of bad runs" if tail else "normal", str(seeds)),
-            partial(_over_base, Recipe(tasks, (seeds, seeds), (0.05, 0.05), tail=tail)),
+            partial(_over_base, Recipe(tasks, (seeds, seeds), (0.05, 0.05), tails=(tail, tail))),
             number(seeds, 240),
             {
                 "supported": 0,
