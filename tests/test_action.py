@@ -291,7 +291,7 @@ def test_wrong_usage_stands_in_the_summary(passing: tuple[Runner, str]) -> None:
     ran = runner.run(spec=spec, paths="reports", **{"changed-since": "nowhere"})
     assert ran.status == 2
     assert ran.outputs["verdict"] == "could not run"
-    assert ran.summary.startswith("## audit gate could not run\n\n    audit: --changed-since: git")
+    assert ran.summary.startswith("## audit gate could not run\n\n    audit: git knows no commit")
 
 
 class Api(BaseHTTPRequestHandler):

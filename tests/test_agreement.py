@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -325,6 +326,19 @@ def test_page_and_rule_agree_whether_arms_start_alike(
     page = render_page(Job((str(path),))).text
     assert f"{alike} seeds start alike" in page
     assert ("(3 of 3 seeds)" in rules[0].message) == (alike == "3 of 3")
+
+
+@pytest.mark.parametrize("name", ["inconclusive", "one-seed", "copied run", "wrong way"])
+def test_annotations_say_of_a_refused_claim_what_the_terminal_says(
+    files: dict[str, Path], name: str
+) -> None:
+    file = judged(files[name])
+    results = FileResults((file,))
+    for made in ("github", "junit", "sarif", "json"):
+        text = one_line(unquote(html.unescape(render(made, results, WIDE))))
+        for view in file.claims:
+            assert view.sentence in text, made
+            assert view.reason in text, made
 
 
 def test_every_format_is_made_of_the_same_report(files: dict[str, Path]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from audit.analysis.settings import Settings
-from audit.reasons import words_for
 
 FEWEST_FOR_EQUIVALENCE = 3
 FEWEST_TASKS = 8
@@ -60,16 +59,8 @@ class Verdict:
     @property
     def text(self) -> str:
         """The verdict with its slugs: ``flat on this benchmark: inconclusive, underpowered``."""
-        return self._joined(self.detail)
-
-    @property
-    def words(self) -> str:
-        """The same with the reason in words: ``no verdict: one training seed``."""
-        return self._joined(words_for(self.detail or "") if self.refused else self.detail)
-
-    def _joined(self, detail: str | None) -> str:
         where = " on this benchmark" if self.target == "benchmark" and not self.refused else ""
-        more = [word for word in (detail, *self.qualifiers) if word]
+        more = [word for word in (self.detail, *self.qualifiers) if word]
         word = "no verdict" if self.refused else self.word
         return f"{word}{where}" + (": " + ", ".join(more) if more else "")
 

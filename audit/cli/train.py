@@ -8,16 +8,22 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from audit import numerals
 from audit.cli.examples import add_examples
 from audit.errors import UsageError
 
+if TYPE_CHECKING:
+    from audit.analysis.advice import Advice
+    from audit.training.until_decided import LookTaken
+
 EXAMPLES = (
     "audit train study.toml --dry-run",
     "audit train study.toml -o results.json --workers 2",
+    "audit train study.toml --until decided",
     "audit train --selftest",
 )
 
@@ -52,6 +58,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="train once more what failed (not what diverged); the file says what went before",
     )
+    parser.add_argument(
+        "--until",
+        choices=("decided",),
+        help="train seed by seed under the plan of the study file, and stop once its claims are "
+        "decided",
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.description = (
         "Train every arm with every seed, evaluate per task, and write a results file.\n\n"
@@ -80,6 +92,11 @@ def main(options: argparse.Namespace) -> int:
     if options.quiet:
         hide_loading_bars()
     study = read_study(options.study)
+    if options.until is not None:
+        from audit.training.until_decided import plan_of_study, seeds_for
+
+        most = plan_of_study(study, options.study).most
+        study = replace(study, seeds=seeds_for(study, most))
     output = _output(options)
     with ExitStack() as stack:
         ledger = Ledger(stack.enter_context(_runs_folder(output, dry=options.dry_run)))
@@ -92,6 +109,8 @@ def main(options: argparse.Namespace) -> int:
             for line in forecast(bench, ledger, options.workers):
                 print(line)
             return 0
+        if options.until is not None:
+            return _until_decided(options, bench, ledger, output)
         return _run(options, bench, ledger, output)
 
 
@@ -128,13 +147,26 @@ def _runs_folder(output: Path, *, dry: bool) -> Iterator[Path]:
 
 
 def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> int:
+    from audit.training.run import is_main_process
+
+    document = _trained(options, bench, ledger, output)
+    runs = _runs_of(document)
+    if is_main_process():
+        _report(document, runs, output)
+    return int(any(run["status"] != "finished" for _, run in runs))
+
+
+def _trained(
+    options: argparse.Namespace, bench: Any, ledger: Any, output: Path
+) -> Mapping[str, Any]:
+    """Train what is missing and return the results."""
     from audit.training.progress import Bars
     from audit.training.run import is_main_process
     from audit.training.study import pieces, run_study
 
     bars = Bars(len(pieces(bench)), quiet=options.quiet or not is_main_process())
     try:
-        document = run_study(
+        return run_study(
             bench,
             ledger,
             output,
@@ -145,13 +177,70 @@ def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> 
         )
     finally:
         bars.close()
-    runs = [(document["method"], r) for r in document["seed_results"]]
+
+
+def _runs_of(document: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    runs = [(document["method"], run) for run in document["seed_results"]]
     for arm, control in document["controls"].items():
-        runs += [(arm, r) for r in control["seed_results"]]
-    lost = [(arm, r) for arm, r in runs if r["status"] != "finished"]
-    if is_main_process():
-        _report(document, runs, output)
-    return 1 if lost else 0
+        runs += [(arm, run) for run in control["seed_results"]]
+    return runs
+
+
+def _until_decided(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> int:
+    """Train look by look; 1 where a run was lost or the advice cannot be given."""
+    from audit.policy import find_policy
+    from audit.training.run import is_main_process
+    from audit.training.until_decided import plan_of_study, until_decided
+
+    study, speaks = bench.study, is_main_process()
+
+    def train(seeds: tuple[int, ...]) -> Mapping[str, Any]:
+        part = replace(bench, study=replace(study, seeds=seeds))
+        return _trained(options, part, ledger, output)
+
+    policy = find_policy(Path.cwd()).for_path(str(output))
+    plan = plan_of_study(study, options.study)
+    taken = 0
+    word = None
+    if speaks:
+        print(_LOOKS.format("look", "delta", "p", "needs", "runs", "then"), flush=True)
+    for look in until_decided(plan, study.seeds, train, policy):
+        taken, word = taken + 1, look.word
+        for line in _look_lines(look) if speaks else ():
+            print(line, flush=True)
+    if speaks:
+        print(f"wrote {output} with its plan and {numerals.counted(taken, 'look')}")
+        print(f"next: audit gate {shlex.quote(str(output))}")
+    return int(word is None)
+
+
+_LOOKS = "{:<7}{:<9}{:<9}{:<9}{:<9}{}"
+
+
+def _look_lines(look: LookTaken) -> Iterator[str]:
+    """Yield a row for each claim at a look."""
+    for place, advice in enumerate(look.advice):
+        found = advice.result.look
+        needs = None if found is None else found.threshold
+        yield _LOOKS.format(
+            look.seeds if place == 0 else "",
+            numerals.signed(advice.delta) if advice.delta is not None else "-",
+            numerals.p_value(advice.p_value) if advice.p_value is not None else "-",
+            numerals.p_value(needs) if needs is not None else "-",
+            f"{look.seeds} v {look.seeds}",
+            _then(look, advice),
+        ).rstrip()
+
+
+def _then(look: LookTaken, advice: Advice) -> str:
+    if advice.word is None:
+        return f"stopped: {advice.result.reason}"
+    if advice.word == "train-on":
+        return "train on"
+    unused = look.most - look.seeds
+    rest = f", {unused} of {look.most} unused" if unused and look.word != "train-on" else ""
+    words = {"supported": "decided: supported", "futile": "stopped: futile"}
+    return words.get(advice.word, "at the maximum: not supported") + rest
 
 
 def _report(document: Mapping[str, Any], runs: list[tuple[str, Any]], output: Path) -> None:

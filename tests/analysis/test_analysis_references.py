@@ -56,7 +56,7 @@ def test_the_gppo_study_is_flat_on_its_benchmark(gppo: Analysis) -> None:
     assert comparison.verdict.text == text
     deciding = comparison.deciding
     assert isinstance(deciding, Interval)
-    known = expected("W16 one score per run")
+    known = expected("W16 one score a run")
     for name in ("low", "high", "df", "se", "p_value"):
         assert getattr(deciding, name) == pytest.approx(known[f"fixed.{name}"], abs=1e-9)
 
@@ -121,9 +121,9 @@ def test_the_adaptive_clip_rounds_conflict(adaptive: Analysis) -> None:
 def test_every_adaptive_clip_difference_is_refused_for_one_seed(adaptive: Analysis) -> None:
     texts = {(c.arm, c.against): c.verdict.text for c in adaptive.comparisons}
     assert texts == {
-        ("recipe", "baseline"): "refused: one-seed",
-        ("recipe", "base"): "refused: one-seed",
-        ("baseline", "base"): "refused: one-seed",
+        ("recipe", "baseline"): "no verdict: one-seed",
+        ("recipe", "base"): "no verdict: one-seed",
+        ("baseline", "base"): "no verdict: one-seed",
     }
     assert adaptive.claims == ()
 

@@ -238,7 +238,7 @@ REFUSED: list[tuple[str, Document, str, str]] = [
 )
 def test_a_study_is_refused_with_its_reason(document: Document, reason: str, line: str) -> None:
     comparison = compared(document)
-    assert comparison.verdict.text == f"refused: {reason}"
+    assert comparison.verdict.text == f"no verdict: {reason}"
     assert line in comparison.verdict.line
 
 
@@ -256,9 +256,9 @@ def test_scores_of_unknown_answers_are_judged_by_their_spread() -> None:
 def test_a_run_that_was_not_evaluated_on_the_benchmark_refuses_it() -> None:
     document = edited(GAIN, first_evaluation("benchmark", "other"))
     found = {c.benchmark: c.verdict for c in analysed(document).comparisons}
-    assert found["simulated"].text == "refused: incomplete"
+    assert found["simulated"].text == "no verdict: incomplete"
     assert found["simulated"].line == "recipe has finished runs without a score: 0"
-    assert found["other"].text == "refused: not-measured"
+    assert found["other"].text == "no verdict: not-measured"
 
 
 def test_more_tasks_do_not_help_one_seed() -> None:
@@ -303,7 +303,7 @@ def test_unlabelled_records_are_no_runs_without_a_word() -> None:
     for entry in document["seed_results"]:
         entry["seed"] = None
     comparison = compared(document)
-    assert comparison.verdict.text == "refused: runs-not-identified"
+    assert comparison.verdict.text == "no verdict: runs-not-identified"
     assert comparison.evidence is not None
     assert comparison.evidence.grade == "D"
 
@@ -496,7 +496,7 @@ def test_the_base_without_outcomes_per_task_gets_no_verdict() -> None:
     document = simulated(delta=0.2)
     document["base_evaluations"] = [{"run": i, "accuracy": 0.3, "examples": 480} for i in range(3)]
     found = {c.against: c.verdict.text for c in analysed(document).comparisons}
-    assert found == {"control": "gain: material", "base": "refused: no-per-task-outcomes"}
+    assert found == {"control": "gain: material", "base": "no verdict: no-per-task-outcomes"}
 
 
 CLAIM: Document = {"direction": "equivalent", "arm": "recipe", "against": "control"}
