@@ -120,7 +120,11 @@ def page(done: dict[str, Count]) -> tuple[str, list[str]]:
     for cell, count in counts:
         for event in cell.most:
             if out_of_bounds(cell, count, event):
-                (known if cell.known else outside).append(_told(cell, count, event))
+                line = _told(cell, count, event)
+                if cell.known:
+                    known.append(f"{line}: {cell.known}")
+                else:
+                    outside.append(line)
         for event, rate in cell.expected.items():
             if _differs(count, event, rate):
                 apart.append(f"{_told(cell, count, event)}, expected {rate:.3f}")
@@ -132,11 +136,7 @@ def page(done: dict[str, Count]) -> tuple[str, list[str]]:
     lines += ["0.035 for a gain alone, or anything at all is called that must not be.", ""]
     lines += [f"* {line}" for line in outside] or ["* none"]
     lines += ["", "Known to be, and why:", ""]
-    reasons = {cell.section: cell.known for cell, _ in counts if cell.known}
-    lines += [
-        f"* {line}: {next(why for title, why in reasons.items() if line.startswith(title))}"
-        for line in known
-    ] or ["* none"]
+    lines += [f"* {line}" for line in known] or ["* none"]
     lines += ["", f"Expected rates outside the {100 * SURE:g}% interval of what was found:", ""]
     lines += [f"* {line}" for line in apart] or ["* none"]
     return "\n".join(lines) + "\n", outside

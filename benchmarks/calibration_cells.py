@@ -193,6 +193,16 @@ def unequal(title: str) -> Iterator[Cell]:
             rates(called=expected),
             {"called": WORST},
         )
+    tailed = Recipe(1319, (5, 5), (0.01, 0.05), effect_sd=0.0, tails=(False, True))
+    yield Cell(
+        title,
+        ("1319", "5 v 5", "0.01 v a long tail of bad runs, 0.05"),
+        partial(_plain, tailed),
+        240,
+        rates(called=0.121),
+        {"called": WORST},
+        "bad runs that are rare are not among these seeds, and nothing shows them",
+    )
 
 
 # ---- runs that are none
@@ -222,9 +232,10 @@ def sampled_again(title: str) -> Iterator[Cell]:
             )
 
 
-COPIES = {
-    (1, 120): (0, 0.01, 0.04, 0, 0.16, 0.09, 0.02),
-    (2, 120): (0, 0, 0.02, 0.06, None, 0.18, 0.03),
+# With one or two answers the edits that were tried then left some tasks as they were.
+COPIES: dict[tuple[int, int], tuple[float | None, ...]] = {
+    (1, 120): (0, None, None, None, None, 0.09, 0.02),
+    (2, 120): (0, None, None, None, None, 0.18, 0.03),
     (4, 120): (0, 0, 0, 0, 0, 0.32, 0.02),
     (4, 1319): (0, 0, 0, 0, 0, 0.73, 0.03),
 }
@@ -646,7 +657,7 @@ def over_base(title: str) -> Iterator[Cell]:
         yield Cell(
             title,
             (str(tasks), "a long tail of bad runs" if tail else "normal", str(seeds)),
-            partial(_over_base, Recipe(tasks, (seeds, seeds), (0.05, 0.05), tail=tail)),
+            partial(_over_base, Recipe(tasks, (seeds, seeds), (0.05, 0.05), tails=(tail, tail))),
             number(seeds, 240),
             {
                 "supported": 0,
@@ -791,8 +802,8 @@ def pairs(title: str) -> Iterator[Cell]:
         title,
         ("no", "-0.6", "5", "0"),
         partial(_paired, backwards, False),
-        300,
-        {"called": 0.11},
+        900,
+        {},
         {"called": WORST},
         "seeds that run against each other; no known reason makes them",
     )
@@ -992,7 +1003,8 @@ SECTIONS = (
         "Format and content",
         ("answers parsed", "base rate", "true gain in content", "seeds"),
         "`word gain`: the score rose; `format-only`: parsing explains it; `supported`: the claim "
-        "passes. Parsing is no better recipe, so without a gain in content a pass is an error.",
+        "passes. Parsing is no better recipe: without a gain in content a pass is an error. Here "
+        "parsing varies by chance alone; where it varies between runs `format-only` is rarer.",
         formats,
     ),
     Section(

@@ -29,7 +29,7 @@ SAMPLED = {"condition": {"temperature": 1.0}}
 class Recipe:
     """How the two arms of a study differ, control first.
 
-    ``sd`` is the training spread of each arm; ``tail`` makes it one of a long tail of bad runs,
+    ``sd`` is the training spread of each arm; ``tails`` says where it is a long tail of bad runs,
     ``shared`` is the correlation of the arms' runs at one seed. ``clusters`` are sizes: all tasks
     of a cluster have one effect of an arm and one of a run.
     """
@@ -42,7 +42,7 @@ class Recipe:
     samples: int = 4
     effect_sd: float = TASK_EFFECT_SD
     shared: float = 0.0
-    tail: bool = False
+    tails: tuple[bool, bool] = (False, False)
     clusters: tuple[int, ...] = ()
 
     @property
@@ -76,7 +76,9 @@ def seed_noise(recipe: Recipe, random: Random) -> tuple[Floats, Floats]:
     shared = random.normal(0, 1, max(recipe.seeds))
     sides = []
     for side, seeds in enumerate(recipe.seeds):
-        noise = 1 - random.exponential(1, seeds) if recipe.tail else random.normal(0, 1, seeds)
+        noise = (
+            1 - random.exponential(1, seeds) if recipe.tails[side] else random.normal(0, 1, seeds)
+        )
         common = abs(recipe.shared)
         sign = -1 if recipe.shared < 0 and side else 1
         noise = np.sqrt(common) * sign * shared[:seeds] + np.sqrt(1 - common) * noise

@@ -301,7 +301,7 @@ def _best_checkpoint(said: bool, tasks: int, random: Random) -> list[Document]:
 
 def _over_base(policy: str, tasks: int, random: Random) -> list[Document]:
     """Claim a gain over the untrained model, where seeds have a long tail of bad runs."""
-    recipe = Recipe(tasks, (5, 5), (0.05, 0.05), tail=True)
+    recipe = Recipe(tasks, (5, 5), (0.05, 0.05), tails=(False, True))
     logits = random.normal(0, TASK_SD, tasks)
     base = one_arm(recipe, np.array([recipe.rate]), logits, random)
     trained = one_arm(recipe, recipe.rate + seed_noise(recipe, random)[1], logits, random)

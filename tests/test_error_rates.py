@@ -201,8 +201,39 @@ def test_seeds_that_both_arms_share_correlate_as_they_should(shared: float) -> N
 
 
 def test_a_long_tail_keeps_mean_and_spread_and_leans_down() -> None:
-    recipe = Recipe(seeds=(40_000, 3), sd=(0.05, 0.05), tail=True)
+    recipe = Recipe(seeds=(40_000, 3), sd=(0.05, 0.05), tails=(True, False))
     noise = seed_noise(recipe, np.random.default_rng(8))[0]
     assert noise.mean() == pytest.approx(0, abs=0.001)
     assert noise.std() == pytest.approx(0.05, rel=0.05)
     assert ((noise / noise.std()) ** 3).mean() == pytest.approx(-2, abs=0.3)
+
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """Return the cells of every row of the tables of a page."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[part.strip() for part in line.strip("|").split("|")] for line in lines]
+
+
+def part_of(page: Path, heading: str) -> str:
+    return page.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
+def test_the_documentation_has_the_error_rates_that_were_measured() -> None:
+    table = rows_of(part_of(ROOT / "docs/statistics.md", "How often it is wrong, measured"))
+    assert len(table) > 10
+    for section, design, rate, _ in table[2:]:
+        found = rows_of(part_of(ROOT / "benchmarks/calibration.md", section))
+        assert any(rate in row for row in found), (section, design)
+
+
+def test_the_documentation_has_the_tricks_as_they_were_measured() -> None:
+    page = rows_of((ROOT / "benchmarks/past_the_gate.md").read_text(encoding="utf-8"))
+    measured = {row[0]: row[:5] for row in page}
+    assert set(measured) >= {trick.name for trick in TRICKS}
+    table = rows_of(part_of(ROOT / "docs/verdicts.md", "What passes and should not"))
+    assert len(table) > 10
+    for row in table[2:]:
+        assert row == measured[row[0]]
