@@ -503,10 +503,11 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "beyond-plan",
         REFUSAL,
         "looks",
-        "more seeds than planned",
-        "Both arms have more runs than the plan's maximum; adding seeds until a difference shows "
-        "would find one in time.",
-        "judge the first runs up to the maximum, or declare a new study",
+        "more seeds than a plan allows",
+        "Both arms have more runs than the plan's maximum, or it states none that can be read; "
+        "adding seeds until a difference shows would find one in time.",
+        "write the maximum that was planned and judge the first runs up to it, or declare a new "
+        "study",
     ),
     (
         "unplanned-looks",

@@ -126,6 +126,8 @@ def _against_base(
     study: Study, plan: DeclaredPlan, treatment: Side, level: float
 ) -> ClaimLook | Refusal:
     """Judge against the base once, at the end: several looks would not keep the error rate."""
+    if not plan.maximum:
+        return _unreadable()
     most = plan.most(treatment.name, top=treatment.name == study.results.method)
     if most is not None and len(treatment.runs) < most:
         return Refusal(
@@ -133,6 +135,11 @@ def _against_base(
             f"against the base a plan is judged once, at its maximum of {most} runs",
         )
     return ClaimLook(ONE_LOOK, 1 - level, level)
+
+
+def _unreadable() -> Refusal:
+    line = "a plan is declared and cannot be read: it lacks maximum, or breaks the contract"
+    return Refusal("beyond-plan", line)
 
 
 def _after(
@@ -163,6 +170,8 @@ def _in_plan(
 ) -> ClaimLook | Refusal:
     from audit.stats import SequentialPlan
 
+    if not declared.maximum:
+        return _unreadable()
     top = study.results.method
     most = [declared.most(side.name, top=side.name == top) for side in (control, treatment)]
     if None in most:

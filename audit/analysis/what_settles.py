@@ -83,7 +83,8 @@ def settling(result: RefusedClaim) -> Settling:
     if found is None:
         return Settling(ACT, slug)
     fewest = min(found.trained_runs)
-    if slug in ("one-seed", "too-few-seeds"):
+    # Records beyond those are copies or evaluations of one run: what settles that is in the table.
+    if slug in ("one-seed", "too-few-seeds") and fewest < result.min_seeds:
         return Settling(
             RUNS, slug, NEW_STUDY, runs=result.min_seeds, missing=result.min_seeds - fewest
         )

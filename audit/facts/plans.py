@@ -22,7 +22,8 @@ class DeclaredPlan:
     ----------
     maximum : mapping of str to int
         Training runs at which the study ends, by arm; ``method`` means the top arm, ``control``
-        any other.
+        any other. Empty where the file states a plan that cannot be read whole: a claim is then
+        refused, never judged as if nothing had been planned.
     first : int
         Runs per arm of the first look.
     looks : tuple of int, or None
@@ -66,10 +67,10 @@ class DeclaredPlan:
 
 def declared_plan(results: Results) -> DeclaredPlan | None:
     """Return the plan of a file; None where it has none."""
-    block = results.block("plan")
-    maximum = block.get("maximum")
-    if not isinstance(maximum, dict) or not maximum:
+    if results.document.get("plan") is None:
         return None
+    block = results.block("plan")
+    maximum = block.get("maximum") or {} if block == results.document["plan"] else {}
     looks, claims = block.get("looks"), block.get("claims")
     declared = block.get("declared")
     return DeclaredPlan(

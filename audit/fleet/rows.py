@@ -135,6 +135,7 @@ class Counts:
     refused: int
     silent: int
     failing: int
+    unjudged: int
 
     @property
     def text(self) -> str:
@@ -142,7 +143,9 @@ class Counts:
         studies = counted(self.studies, "study", "studies")
         if not self.studies:
             return f"{studies}, nothing to judge"
-        if not self.claims:
+        if not self.claims and self.unjudged:
+            text = f"{studies}, {self.unjudged} not judged"
+        elif not self.claims:
             text = f"{studies}, nothing claimed, so nothing judged"
         else:
             kinds = ((self.supported, SUPPORTED), (self.refused, REFUSED))
@@ -166,4 +169,5 @@ def counts_of(rows: Sequence[Row], results: FileResults) -> Counts:
         refused=sum(view.refused for view in claims),
         silent=len(silent),
         failing=sum(file.exit_status > 0 for file in results.files),
+        unjudged=sum(not file.claims for file in results.files),
     )

@@ -41,6 +41,9 @@ def _word(comparison: Comparison) -> str:
         margin = numerals.fraction(comparison.settings.margin, 3)
         level = numerals.percent(comparison.settings.equivalence_level)
         return f"The whole {level} interval lies within {margin} of zero."
+    ends = comparison.deciding
+    if isinstance(ends, Interval) and not ends.low <= 0 <= ends.high:
+        return "What is shown depends on how the answers are counted, so neither way is claimed."
     return "The interval includes zero: neither a difference nor the absence of one is shown."
 
 

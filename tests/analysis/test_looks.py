@@ -135,6 +135,25 @@ def test_an_arm_that_the_plan_does_not_name_is_beyond_it() -> None:
     assert judged(planned(study(6), {"maximum": {"recipe": 12}})).slug == "beyond-plan"
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {},
+        {"first": 4},
+        {"maximum": {}},
+        {"maxmum": {"recipe": 12, "control": 12}},
+        {"maximum": {"recipe": 1, "control": 1}},
+        {"maximum": {"recipe": 12, "control": 12}, "first": "4"},
+        {"maximum": {"recipe": 12, "control": 12}, "first": 0},
+    ],
+)
+def test_a_plan_that_cannot_be_read_is_never_taken_for_none(plan: Document) -> None:
+    result = judged({**study(6, delta=0.3), "plan": plan})
+    assert result.slug == "beyond-plan"
+    assert "cannot be read" in result.refusals[0].line
+    assert judged(study(6, delta=0.3)).supported
+
+
 def test_method_and_control_name_the_arms_of_a_plan() -> None:
     result = judged(planned(study(6), {"maximum": {"method": 12, "control": 12}}))
     assert result.look is not None

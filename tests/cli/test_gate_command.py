@@ -140,6 +140,22 @@ def test_a_folder_without_results_is_status_2(tmp_path: Path) -> None:
     assert main(["gate", str(tmp_path)]) == 2
 
 
+@pytest.mark.parametrize("claims", [[], ["--claim", CLAIMED]])
+def test_a_file_that_could_not_be_judged_is_not_said_to_claim_nothing(
+    claims: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, "broken", Cell("arms", 20, (3, 3), (0.0, 0.0)), claims=[CLAIM])
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["seed_results"] = 3
+    path.write_text(json.dumps(document), encoding="utf-8")
+    for chosen in ("text", "markdown", "json"):
+        assert main(["gate", str(path), *claims, "--format", chosen]) == 1
+        out = capsys.readouterr().out
+        assert "1 study, 1 not judged" in out
+        assert "claim was found" not in out
+        assert "nothing claimed" not in out
+
+
 def test_the_shipped_adaptive_clip_study_passes_and_its_claims_do_not(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,7 +40,7 @@ def _lines(
         word, _, text = line.partition("  ")
         yield f"**{escaped(word)}** {escaped(visible(text))}"
         yield ""
-    if not counts.claims and counts.studies:
+    if not counts.claims and counts.silent:
         yield f"No claim was found: {escaped(HOW_TO_CLAIM)}; {escaped(NOTHING_CLAIMED)}."
         yield ""
     if rows:

@@ -52,7 +52,7 @@ def _lines(
     if problems:
         yield from (*problems, "")
     yield from ending(counts, policy, style.width)
-    if not counts.claims and counts.studies:
+    if not counts.claims and counts.silent:
         yield f"  next   no claim was found: {HOW_TO_CLAIM}"
         yield f"         {NOTHING_CLAIMED}"
     for file in results.files:
