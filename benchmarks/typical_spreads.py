@@ -34,7 +34,7 @@ def main(path: Path) -> None:
                 sources[source].append(sd)
             medians = [statistics.median(sds) for sds in sources.values()]
             print(
-                f"    Typical({kind!r}, {low}, {high}, {len(arms)}, {len(sources)}, "
+                f'    Typical("{kind}", {low}, {high}, {len(arms)}, {len(sources)}, '
                 f"{quartiles([sd for _, sd in arms])}, {quartiles(medians)}),"
             )
 
