@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Why a claim is refused whatever the runs will say.
 _FOREVER = (
     "not-measured",
+    "unknown-name",
     "unknown-arm",
     "ambiguous-benchmark",
     "reserved-name",

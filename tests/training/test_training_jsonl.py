@@ -301,7 +301,7 @@ def row(question: Any, answer: Any = "2") -> bytes:
         (b"[" + GOOD + b"]", {}, "train.jsonl:1"),
         (b'["a"]\n', {}, "train.jsonl:1: not a JSON object"),
         (b'{"question": NaN}\n', {}, "train.jsonl:1: NaN is no JSON"),
-        (b'{"answer": 1, "answer": 2}\n', {}, "train.jsonl:1: the key 'answer' stands twice"),
+        (b'{"answer": 1, "answer": 2}\n', {}, "train.jsonl:1: duplicate key 'answer'"),
         (b'{"question": "\\ud800"}\n', {}, "train.jsonl:1: an unpaired surrogate"),
         (b"[" * 100_000, {}, "train.jsonl:1: nested too deeply"),
         (GOOD + b'{"question": "Why?"}', {}, "train.jsonl:2: answer: missing"),

@@ -325,6 +325,8 @@ BEYOND_THE_RECORD = {
     "verdict-contradicts-interval", "verdict-not-carried", "printed-interval", "printed-score",
     "printed-run-std", "training-rows", "trained-without-variance", "loss-lattice",
     "log-ratio-in-region", "means-feasible",
+    # Three tiny runs have groups without spread, no score that could be impossible, and no ties.
+    "rewards-without-spread", "retained-groups", "equal-scores", "impossible-accuracy",
     "nearly-identical-runs",  # asks for more tasks than this tiny study has
 }  # fmt: skip
 
@@ -459,8 +461,8 @@ CLAIMED = '[[claims]]\nmetric = "accuracy"\narm = "adaptive-clip"\nagainst = "fi
             r"claims\[0\]: .* pass@3 needs 3 answers per task, a task has 2",
         ),
         ("[[", '[[claims]]\ndirection = "loss"\nid = "b"\n[[', None),
-        ('"accuracy"', '"acuracy"', r"claims\[0\]: no run has acuracy"),
-        ("[[claims]]\n", '[[claims]]\nbenchmark = "nope"\n', r"claims\[0\]: no run has accuracy"),
+        ('"accuracy"', '"acuracy"', r"claims\[0\]: .*acuracy"),
+        ("[[claims]]\n", '[[claims]]\nbenchmark = "nope"\n', r"claims\[0\]: .*nope"),
         ('"fixed-clip"', '"adaptive-clip"', r"claims\[0\]: adaptive-clip is compared with itself"),
         ('"adaptive-clip"', '"base"', r"claims\[0\]: "),
         (
