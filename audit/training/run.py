@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import threading
@@ -228,6 +229,7 @@ class _Run:
         name = f"adapter-{self.arm.name}-seed{self.seed}-{str(self.final_sha256)[:12]}"
         folder = self.bench.cache / name
         self.trainer.accelerator.unwrap_model(self.trainer.model).save_pretrained(str(folder))
+        _sort_targets(folder / "adapter_config.json")
         files = {p.name: file_sha256(p) for p in sorted(folder.iterdir()) if p.is_file()}
         return {"adapter": {"folder": name, "file_sha256": files}}
 
@@ -523,3 +525,11 @@ def _steps(progress: Progress, total: int) -> Any:
             progress("training", state.global_step, total)
 
     return Steps()
+
+
+def _sort_targets(path: Path) -> None:
+    """Sort the set of target modules, which PEFT writes in the order of this process's hashes."""
+    config = json.loads(path.read_text(encoding="utf-8"))
+    if isinstance(config.get("target_modules"), list):
+        config["target_modules"] = sorted(config["target_modules"])
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
