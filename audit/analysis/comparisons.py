@@ -122,15 +122,6 @@ class Comparison:
             return None
         return least_evidence(self.study.evidence(side) for side in sides)
 
-    @property
-    def independent_runs(self) -> tuple[int, int]:
-        """Trainings of ``arm`` and of ``against``, copies and steps of one run counted once."""
-        mine, theirs = (
-            len(side.runs) - len(self.study.same_runs(side))
-            for side in (self.treatment, self.control)
-        )
-        return mine, theirs
-
     @cached_property
     def standing(self) -> Numbers | None:
         """The numbers the verdict rests on: those of the reading that says least.

@@ -111,14 +111,15 @@ def _of_evidence(study: Study, arms: Sequence[Side]) -> Iterator[Refusal]:
 
 def _against_base(study: Study, base: Side, arm: Side) -> Iterator[Refusal]:
     independent = len(arm.runs) - len(study.same_runs(arm))
+    distinct = distinct_evaluations(base.runs)
     if not base.runs:
         yield Refusal("no-base-evaluations", "the untrained model was not evaluated on this")
     elif not (base.per_task and arm.per_task):
         yield Refusal(
             "no-per-task-outcomes", "a comparison with the base needs per-task outcomes of both"
         )
-    elif distinct_evaluations(base.runs) < FEWEST_AGAINST_BASE:
-        distinct, listed = distinct_evaluations(base.runs), len(base.runs)
+    elif distinct < FEWEST_AGAINST_BASE:
+        listed = len(base.runs)
         copies = (
             "" if distinct == listed else f" ({listed} are listed, with the same answers drawn)"
         )
