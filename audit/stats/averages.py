@@ -23,7 +23,7 @@ from audit.stats.exact import comparable, outcomes, replicated, split_samples, t
 from audit.stats.pivot import IntervalEstimate, Pivot, hulled_interval, interval
 from audit.stats.quantiles import check_level
 from audit.stats.records import ScoreArm, ScoreDelta
-from audit.stats.scores import ScoreFloor, score_floor
+from audit.stats.scores import ScoreFloor, ScoreParts, delta_of_scores, score_floor
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -267,51 +267,7 @@ def average_score_delta(
         _averaged_scores([getattr(b, side) for b in benchmarks], floors, shares, side)
         for side in ("control", "treatment")
     ]
-    seeds = (arms[0].seeds, arms[1].seeds)
-    u = (arms[0].v / seeds[0], arms[1].v / seeds[1])
-    pivot = Pivot(arms[1].mean - arms[0].mean, u[0] + u[1], welch(u, seeds))
-    return ScoreDelta(
-        delta=float(pivot.delta),
-        fixed=interval(pivot, level),
-        control=arms[0].record(),
-        treatment=arms[1].record(),
-        df_eq=float(equal_variance_df(*seeds)),
-        answers=None,
-        unit=None,
-        fixed_pivot=pivot,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Average:
-    """Runs' averages of one arm, and the floor of their variance."""
-
-    runs: list[Fraction]
-    floor: Fraction
-
-    @property
-    def seeds(self) -> int:
-        return len(self.runs)
-
-    @property
-    def mean(self) -> Fraction:
-        return mean(self.runs)
-
-    @property
-    def v(self) -> Fraction:
-        return max(sample_variance(self.runs), self.floor)
-
-    def record(self) -> ScoreArm:
-        s2 = sample_variance(self.runs)
-        return ScoreArm(
-            mean=float(self.mean),
-            seeds=self.seeds,
-            s2=float(s2),
-            floor=float(self.floor),
-            v=float(self.v),
-            u=float(self.v / self.seeds),
-            floored=self.floor > s2,
-        )
+    return delta_of_scores(*arms, level=level)
 
 
 class _Measured:
@@ -339,7 +295,7 @@ class _Measured:
         self.tasks_df = tasks_df(self.tasks, self.clusters)
 
 
-def _averaged(parts: Sequence[ArmParts], shares: Sequence[Fraction]) -> _Average:
+def _averaged(parts: Sequence[ArmParts], shares: Sequence[Fraction]) -> ScoreParts:
     runs = [Fraction(0)] * parts[0].seeds
     floor = Fraction(0)
     for part, share in zip(parts, shares, strict=True):
@@ -347,7 +303,7 @@ def _averaged(parts: Sequence[ArmParts], shares: Sequence[Fraction]) -> _Average
         rows = part.source.right.sum(axis=1).tolist()
         runs = [total + scale * row for total, row in zip(runs, rows, strict=True)]
         floor += share**2 * (part.v if part.saturated else part.q / part.units)
-    return _Average(runs, floor)
+    return ScoreParts(runs, floor)
 
 
 def _averaged_scores(
@@ -355,7 +311,7 @@ def _averaged_scores(
     floors: Sequence[ScoreFloor],
     shares: Sequence[Fraction],
     name: str,
-) -> _Average:
+) -> ScoreParts:
     columns = [fractions(values, f"{name} score") for values in scores]
     if any(not 0 <= value <= 1 for values in columns for value in values):
         raise ValueError(f"{name} scores must lie in [0, 1]")
@@ -371,14 +327,14 @@ def _averaged_scores(
         placed = [own.placed(value) for value in values]
         floor += share**2 * own.variance(mean(placed), seeds)
         runs = [total + share * value for total, value in zip(runs, placed, strict=True)]
-    return _Average(runs, floor)
+    return ScoreParts(runs, floor)
 
 
 def _paired_parts(
     measured: Sequence[_Measured], shares: Sequence[Fraction]
 ) -> tuple[Fraction, list[Fraction]]:
     """Return u of the paired differences, and x of each benchmark before its weight."""
-    averages = [_averaged([one.arms[side] for one in measured], shares).runs for side in (0, 1)]
+    averages = [_averaged([one.arms[side] for one in measured], shares).scores for side in (0, 1)]
     differences = [b - a for a, b in zip(*averages, strict=True)]
     floor, x_parts = Fraction(0), []
     for one, share in zip(measured, shares, strict=True):

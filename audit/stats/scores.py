@@ -67,19 +67,34 @@ def score_delta(
     """
     check_level(level)
     floor = score_floor([*control, *treatment], answers=answers, unit=unit)
-    given = [_arm(control, "control"), _arm(treatment, "treatment")]
-    arms = [ScoreParts(scores, floor) for scores in given]
-    seeds = (arms[0].seeds, arms[1].seeds)
-    u_c, u_t = (arm.v / arm.seeds for arm in arms)
-    pivot = Pivot(arms[1].mean - arms[0].mean, u_c + u_t, welch((u_c, u_t), seeds))
+    arms = []
+    for scores, name in ((control, "control"), (treatment, "treatment")):
+        placed = [floor.placed(score) for score in _arm(scores, name)]
+        arms.append(ScoreParts(placed, floor.variance(mean(placed), len(placed))))
+    unit = None if floor.unit is None else float(floor.unit)
+    return delta_of_scores(*arms, level=level, answers=answers, unit=unit)
+
+
+def delta_of_scores(
+    control: ScoreParts,
+    treatment: ScoreParts,
+    *,
+    level: float,
+    answers: int | None = None,
+    unit: float | None = None,
+) -> ScoreDelta:
+    """Return the comparison of two arms whose scores and floors are known; see `score_delta`."""
+    seeds = (control.seeds, treatment.seeds)
+    u = (control.v / seeds[0], treatment.v / seeds[1])
+    pivot = Pivot(treatment.mean - control.mean, u[0] + u[1], welch(u, seeds))
     return ScoreDelta(
         delta=float(pivot.delta),
         fixed=interval(pivot, level),
-        control=arms[0].record(),
-        treatment=arms[1].record(),
+        control=control.record(),
+        treatment=treatment.record(),
         df_eq=float(equal_variance_df(*seeds)),
         answers=answers,
-        unit=None if floor.unit is None else float(floor.unit),
+        unit=unit,
         fixed_pivot=pivot,
     )
 
@@ -122,15 +137,14 @@ def score_floor(scores: Sequence[object], *, answers: int | None, unit: object) 
 
 
 class ScoreParts:
-    """Exact variance of one arm of scores."""
+    """Exact variance of one arm of scores: that of its runs, and never below its floor."""
 
-    __slots__ = ("floor", "mean", "s2", "seeds", "v")
+    __slots__ = ("floor", "mean", "s2", "scores", "seeds", "v")
 
-    def __init__(self, scores: Sequence[Fraction], floor: ScoreFloor) -> None:
-        values = [floor.placed(score) for score in scores]
-        self.seeds, self.mean, self.s2 = len(values), mean(values), sample_variance(values)
-        self.floor = floor.variance(self.mean, self.seeds)
-        self.v = max(self.s2, self.floor)
+    def __init__(self, scores: list[Fraction], floor: Fraction) -> None:
+        self.scores, self.floor = scores, floor
+        self.seeds, self.mean, self.s2 = len(scores), mean(scores), sample_variance(scores)
+        self.v = max(self.s2, floor)
 
     def record(self) -> ScoreArm:
         """Return the parts as floats."""
