@@ -78,6 +78,13 @@ class FileResults:
         """The highest over the files."""
         return max((file.exit_status for file in self.files), default=0)
 
+    def not_judged(self) -> dict[str, list[str]]:
+        """Return what folders hold that was not judged, by the reason."""
+        groups = {"no schema_version": list(self.skipped)} if self.skipped else {}
+        for passed in self.passed_over:
+            groups.setdefault(passed.why, []).append(passed.path)
+        return groups
+
 
 # Applies a function to paths, in order.
 Visit = Callable[[Callable[[str], FileResult], Sequence[str]], Iterable[FileResult]]

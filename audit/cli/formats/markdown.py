@@ -142,12 +142,7 @@ def _code(text: str, most: int) -> str:
 
 def skipped_lines(results: FileResults) -> Iterator[str]:
     """Yield which files and folders were passed over and why, the first ones by name."""
-    groups: dict[str, list[str]] = {}
-    for name in results.skipped:
-        groups.setdefault("no schema_version", []).append(name)
-    for passed in results.passed_over:
-        groups.setdefault(passed.why, []).append(passed.path)
-    for why, names in groups.items():
+    for why, names in results.not_judged().items():
         listed = ", ".join(_code(name, 200) for name in names[:_NAMED])
         more = f" (+{len(names) - _NAMED} more)" if len(names) > _NAMED else ""
         yield f"Passed over: {listed}{more}: {escaped(why)}."

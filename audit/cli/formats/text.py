@@ -199,12 +199,7 @@ def _ending(results: FileResults, style: Style) -> Iterator[str]:
 
 def skipped_lines(results: FileResults, style: Style) -> Iterator[str]:
     """Yield which files of folders were passed over, and why: the first ones, or all with -v."""
-    groups: dict[str, list[str]] = {}
-    for name in results.skipped:
-        groups.setdefault("no schema_version", []).append(name)
-    for passed in results.passed_over:
-        groups.setdefault(passed.why, []).append(passed.path)
-    for why, names in groups.items():
+    for why, names in results.not_judged().items():
         most = len(names) if style.verbose else SHOWN
         more = f" (+{len(names) - most} more, -v lists them)" if len(names) > most else ""
         listed = ", ".join(shortened(name, 200) for name in names[:most])
