@@ -13,6 +13,25 @@ from audit.importers.metric_names import is_accuracy, plain
 from audit.importers.numbers import cell
 from audit.pointer import parts, resolve
 
+# What columns of task ids are called, in order of precedence.
+TASK_NAMES = (
+    "task_id",
+    "item_id",
+    "question_id",
+    "problem_id",
+    "example_id",
+    "instance_id",
+    "doc_id",
+    "prompt_id",
+    "unique_id",
+    "item",
+    "qid",
+    "uid",
+    "task",
+    "id",
+    "idx",
+    "index",
+)
 # In order of precedence. Names that could be a decoding seed or a row number are left out.
 _NAMES: dict[str, tuple[str, ...]] = {
     "arm": (
@@ -29,24 +48,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "seed": ("train_seed", "training_seed", "seed", "random_seed", "rng_seed"),
     "run": ("run", "run_id", "run_name", "job", "trial", "rep", "replicate"),
-    "task": (
-        "task_id",
-        "item_id",
-        "question_id",
-        "problem_id",
-        "example_id",
-        "instance_id",
-        "doc_id",
-        "prompt_id",
-        "unique_id",
-        "item",
-        "qid",
-        "uid",
-        "task",
-        "id",
-        "idx",
-        "index",
-    ),
+    "task": TASK_NAMES,
     "sample": (
         "sample",
         "sample_id",

@@ -6,33 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from audit.importers.columns import TASK_NAMES
 from audit.importers.foreign import ForeignTable
 from audit.importers.metric_names import is_accuracy, plain
 from audit.importers.numbers import half_last_digit, integer, number
 
 _ANSWERS = frozenset({"total_count", "num_examples", "total", "n", "num_samples", "n_total"})
 _RIGHT = frozenset({"correct_count", "num_correct", "n_correct", "correct"})
-_IDS = frozenset(
-    [
-        "id",
-        "task_id",
-        "item_id",
-        "question_id",
-        "problem_id",
-        "example_id",
-        "instance_id",
-        "doc_id",
-        "prompt_id",
-        "unique_id",
-        "qid",
-        "uid",
-        "idx",
-        "index",
-        "i",
-        "task",
-        "item",
-    ]
-)
+_IDS = frozenset({*TASK_NAMES, "i"})
 
 
 @dataclass(frozen=True, slots=True)

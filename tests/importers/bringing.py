@@ -9,8 +9,6 @@ from audit.importers import fitting, importer
 from audit.importers.draft import Options
 from audit.importers.foreign import read_foreign
 from audit.importers.study import Layout, Placed, assemble
-from audit.report import verify
-from audit.results import from_document
 from audit.schema import schema_faults
 
 SAMPLES = Path(__file__).resolve().parent.parent / "data" / "foreign"
@@ -46,11 +44,3 @@ def runs(document: dict[str, Any], arm: str | None = None) -> list[dict[str, Any
 def scores(document: dict[str, Any], arm: str | None = None, metric: str = "accuracy") -> list[Any]:
     """Return what the runs of an arm record of a metric."""
     return [run["method_metrics"][metric] for run in runs(document, arm)]
-
-
-def errors_of_ours(document: dict[str, Any]) -> list[str]:
-    """Return verify's errors that are no judgement of a claim and no fault of the source."""
-    report = verify(from_document(document))
-    return [
-        f"{f.slug} {f.pointer}: {f.message}" for f in report.findings if f.severity.name == "ERROR"
-    ]
