@@ -139,11 +139,7 @@ def common_steps(measure: Measure, arms: Iterable[Arm]) -> tuple[int, ...]:
     Increasing; empty where no run was evaluated at several steps, or none is common.
     """
     steps = [
-        {
-            e.document.get("checkpoint_step")
-            for e in run.evaluations
-            if e.per_task and measure.fits(e)
-        }
+        {e.checkpoint_step for e in run.evaluations if e.per_task and measure.fits(e)}
         for arm in arms
         for run in arm.finished
     ]
@@ -347,7 +343,7 @@ def _pooled(run: Run, measure: Measure, fitting: Sequence[Evaluation]) -> Measur
     first = MeasuredRun(run.label, run.seed, run, measure)
     chosen = []
     for step in measure.checkpoints:
-        here = [e for e in fitting if e.document.get("checkpoint_step") == step]
+        here = [e for e in fitting if e.checkpoint_step == step]
         if not here:
             return replace(
                 first, fault=f"no evaluation at step {step}", fault_reason="other-checkpoints"
@@ -383,17 +379,17 @@ def _final(evaluations: list[Evaluation]) -> Evaluation | None:
     if not evaluations:
         return None
     for evaluation in evaluations:
-        if evaluation.document.get("checkpoint_step") is None:
+        if evaluation.checkpoint_step is None:
             return evaluation
     return max(evaluations, key=lambda e: e.document["checkpoint_step"])
 
 
 def _rivals(final: Evaluation, fitting: list[Evaluation]) -> bool:
     """Whether another evaluation of the same checkpoint says something else."""
-    step = final.document.get("checkpoint_step")
+    step = final.checkpoint_step
     keys = ("task_ids", "correct", "samples", "scores")
     return any(
-        e.document.get("checkpoint_step") == step
+        e.checkpoint_step == step
         and any(e.document.get(key) != final.document.get(key) for key in keys)
         for e in fitting
     )

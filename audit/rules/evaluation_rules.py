@@ -228,7 +228,7 @@ def checkpoint_step(run: Run) -> Iterator[CheckResult]:
     """
     steps = run.protocol.get("steps")
     for evaluation in run.evaluations:
-        reached = evaluation.document.get("checkpoint_step")
+        reached = evaluation.checkpoint_step
         if steps is None or reached is None:
             continue
         last = steps * run.protocol.get("inner_updates", 1)

@@ -160,20 +160,17 @@ def floor_json(floor: Floor | NotMeasured) -> dict[str, Any]:
         return {"value": None, "reason": floor.reason}
     noise, span = floor.noise, floor.span
 
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * span
-
     return {
         "value": floor.value,
         "reason": noise.reason,
         "method": noise.method,
         "source": floor.source,
         "evaluations": noise.runs,
-        "run_std": scaled(noise.run_std),
-        "sampling_sd": scaled(noise.sampling_sd),
-        "printed_form": scaled(noise.printed),
-        "t_form": scaled(noise.t_form),
-        "bernoulli_bound": scaled(noise.bernoulli_bound),
+        "run_std": _scaled(noise.run_std, span),
+        "sampling_sd": _scaled(noise.sampling_sd, span),
+        "printed_form": _scaled(noise.printed, span),
+        "t_form": _scaled(noise.t_form, span),
+        "bernoulli_bound": _scaled(noise.bernoulli_bound, span),
         "f_statistic": noise.f_statistic,
         "f_p_value": noise.f_p_value,
         "level": noise.level,
@@ -243,21 +240,23 @@ def _design(comparison: Comparison) -> dict[str, Any]:
         return {"reason": design.reason}
     span = comparison.measure.span or 1.0
 
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * span
-
     spread, remedy = design.spread, figures_unclaimed(comparison)
     assert remedy is not None  # a design has figures
     return {
-        "seed_sd": scaled(spread.sd),
+        "seed_sd": _scaled(spread.sd, span),
         "seed_sd_interval": [spread.low * span, spread.high * span],
         "seed_sd_limits": [limit * span for limit in design.spread_limits],
-        "smallest_effect": scaled(design.smallest_effect),
-        "smallest_effect_at_estimate": scaled(design.smallest_effect_at_estimate),
+        "smallest_effect": _scaled(design.smallest_effect, span),
+        "smallest_effect_at_estimate": _scaled(design.smallest_effect_at_estimate, span),
         "power_for_target_effect": design.power(comparison.settings.target_effect / span),
         "to_see": _needed(remedy.to_see, span),
         "if_seen": _needed(remedy.if_seen, span),
     }
+
+
+def _scaled(value: float | None, span: float) -> float | None:
+    """Return a figure on [0, 1] in the metric's units."""
+    return None if value is None else value * span
 
 
 def _needed(needed: Needed | None, span: float) -> dict[str, Any] | None:
