@@ -299,10 +299,7 @@ def _with_margin(claim: Claim, match: re.Match[str], text: str) -> Claim:
 
 def _on(claim: Claim, words: str, known: Iterable[str]) -> Claim:
     """Return the claim on one benchmark, or on an average of several."""
-    for opening, average in (
-        (r"the\s+mean\s+of\s+", OVER_BENCHMARKS),
-        (r"all\s+tasks\s+of\s+", OVER_TASKS),
-    ):
+    for opening, average in _AVERAGES:
         match = re.match(opening, words, re.IGNORECASE)
         if match is not None:
             names = tuple(_named(name, known) for name in _listed(words[match.end() :]))

@@ -132,7 +132,8 @@ def parse_config(name: str, data: bytes, schema: str, table: tuple[str, ...] = (
         content = content[step] if has_table else {}
     Config(name, text, digest, {}, table).refuse(_beyond_json(content, ""))
     config = Config(name, text, digest, _with_texts(content), table, has_table)
-    config.refuse(faults_in_words(config.content, schema))
+    if has_table:  # else nothing to judge, and no schema to load
+        config.refuse(faults_in_words(config.content, schema))
     return config
 
 

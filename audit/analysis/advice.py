@@ -142,8 +142,8 @@ def advice_on(result: ClaimResult, effect: float | None = None) -> Advice:
         p_value = found.standing.two_sided_p_value(found.settings)
     if result.supported:
         return Advice(result, SUPPORTED, delta, p_value)
-    word, seeds = _word(result, found, delta, effect)
     bound = _futility(result, found, effect)
+    word, seeds = _word(result, delta, bound)
     if word != TRAIN_ON or seeds is None:
         return Advice(result, word, delta, p_value, futile_below=bound)
     assumed = effect or _target(result) or found.settings.margin
@@ -163,9 +163,9 @@ def advice_on(result: ClaimResult, effect: float | None = None) -> Advice:
 
 
 def _word(
-    result: ClaimResult, comparison: Comparison, delta: float | None, effect: float | None
+    result: ClaimResult, delta: float | None, bound: float | None
 ) -> tuple[str | None, int | None]:
-    """Return the advice, and the seeds per arm of the next look."""
+    """Return the advice, and the seeds per arm of the next look; below ``bound`` it is to stop."""
     look, settling = result.look, result.settling
     if settling is None:
         return None, None
@@ -181,7 +181,6 @@ def _word(
     if planned and look is not None:
         if look.next is None:
             return AT_MAXIMUM, None
-        bound = _futility(result, comparison, effect)
         if bound is not None and delta is not None and delta < bound:
             return FUTILE, None
         return TRAIN_ON, look.next

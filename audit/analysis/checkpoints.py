@@ -71,11 +71,11 @@ def last_step_contrast(
 
     In the metric's units; None for one step, against the base, and where a run lacks a step.
     """
-    from audit.stats import last_contrast
-
     steps = sorted(measure.checkpoints)
     if len(steps) < 2 or measure.parts or BASE in (control, treatment):
         return None
+    from audit.stats import last_contrast
+
     arms = [_scores(study, measure, name, steps) for name in (control, treatment)]
     if any(len(scores) < 2 for scores in arms):
         return None

@@ -165,7 +165,7 @@ class Comparison:
         """Mean of ``arm`` minus mean of ``against``, in the metric's units."""
         if self.standing is not None:
             return self.standing.delta
-        means = [_mean_score(side) for side in (self.treatment, self.control)]
+        means = [mean_score_of(side) for side in (self.treatment, self.control)]
         if means[0] is None or means[1] is None:
             return None
         return float(means[0] - means[1])
@@ -555,6 +555,7 @@ def _identical(numbers: tuple[Numbers, ...], control: Side, treatment: Side) -> 
                 yield Refusal("identical-runs", f"{side.name}: its runs agree on every task")
 
 
-def _mean_score(side: Side) -> Fraction | None:
+def mean_score_of(side: Side) -> Fraction | None:
+    """Return the exact mean of a side's scores; None where no run has one."""
     scores = scores_of(side)
     return sum(scores, Fraction(0)) / len(scores) if scores else None

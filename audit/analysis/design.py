@@ -66,8 +66,7 @@ class Design:
     @cached_property
     def planned(self) -> Components:
         """The components for planning: both arms' spread at the upper limit of the pooled one."""
-        limit = self.spread.upper(SPREAD_LIMIT)
-        return replace(self.components, seed_sd_control=limit, seed_sd_treatment=limit)
+        return self.components.with_seed_sd(self.spread.upper(SPREAD_LIMIT))
 
     def power(self, effect: float) -> float:
         """Return the power for an effect, the seed spread at its upper limit."""
@@ -90,9 +89,7 @@ class Design:
     @cached_property
     def smallest_effect_at_estimate(self) -> float | None:
         """The same with the seed spread as estimated, pooled."""
-        pooled = self.spread.sd
-        as_seen = replace(self.components, seed_sd_control=pooled, seed_sd_treatment=pooled)
-        return self._smallest(as_seen)
+        return self._smallest(self.components.with_seed_sd(self.spread.sd))
 
     def _smallest(self, components: Components) -> float | None:
         from audit.stats import minimum_detectable_effect

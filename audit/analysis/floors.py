@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from audit import numerals
-from audit.analysis.measures import Measure, Side, base_side
+from audit.analysis.measures import Measure, Side
 from audit.analysis.tables import align
 from audit.results import DEFAULT_METRIC, Results
 
@@ -64,13 +64,12 @@ def _spelled(number: int) -> str:
     return words[number] if number < len(words) else str(number)
 
 
-def floor_of(results: Results, measure: Measure, level: float) -> Floor | NotMeasured:
-    """Return the noise floor of one measure.
+def floor_of(results: Results, measure: Measure, base: Side, level: float) -> Floor | NotMeasured:
+    """Return the noise floor of one measure; ``base`` holds the evaluations of the untrained model.
 
     Re-evaluations in the file come first; a printed standard deviation serves where they are
     absent or too few.
     """
-    base = base_side(results, measure)
     found: Floor | NotMeasured = NotMeasured("no re-evaluation of the untrained model")
     if base.runs:
         source = "base_evaluations" if results.items("base_evaluations") else "baseline"

@@ -12,6 +12,8 @@ from typing import Any
 
 from audit.analysis.outcomes import TaskOutcomes, summed, task_outcomes
 from audit.claims import BASE
+from audit.facts.memo import once
+from audit.facts.rounding import number
 from audit.results import DEFAULT_METRIC, Arm, Evaluation, Results, Run
 
 _PASS_AT = re.compile(r"pass@([1-9][0-9]*)")
@@ -78,6 +80,7 @@ class Measure:
         )
 
 
+@once
 def measures(results: Results) -> tuple[Measure, ...]:
     """Return what the runs of a file were measured by, accuracy first, then by name."""
     evaluated = [e for run in results.runs for e in run.evaluations if e.per_task]
@@ -87,7 +90,7 @@ def measures(results: Results) -> tuple[Measure, ...]:
     per_task = {metric for metric, *_ in found}
     declared = {DEFAULT_METRIC, *results.block("metrics")}
     for metric in declared - per_task:
-        if any(_number(run.metrics.get(metric)) is not None for run in results.runs):
+        if any(number(run.metrics.get(metric)) is not None for run in results.runs):
             found[(metric, None, None, None)] = None
     ordered = sorted(found, key=lambda k: (k[0] != DEFAULT_METRIC, *(part or "" for part in k)))
     return tuple(_measure(results, *key) for key in ordered)
@@ -318,7 +321,7 @@ def _measured(run: Run, measure: Measure) -> MeasuredRun | None:
         outcomes, fault = None, "the same checkpoint was evaluated twice, with other outcomes"
     recorded = None
     if not same_metric and measure.attempts is None:
-        recorded = _number(run.metrics.get(measure.metric))
+        recorded = number(run.metrics.get(measure.metric))
     if outcomes is None and recorded is None and fault is None:
         return None
     return MeasuredRun(
@@ -415,7 +418,7 @@ def _entry_evaluations(entry: Mapping[str, Any]) -> Iterator[Evaluation]:
 
 
 def _base_block(block: Mapping[str, Any], label: str, measure: Measure) -> MeasuredRun | None:
-    recorded = _number(block.get(measure.metric))
+    recorded = number(block.get(measure.metric))
     if recorded is None or measure.attempts is not None:
         return None
     return _base_run(label, block, measure, None, recorded)
@@ -453,7 +456,3 @@ def _unlisted(results: Results, arm: Arm) -> tuple[int, ...]:
         return ()
     listed = {run.seed for run in arm.runs}
     return tuple(sorted({s for s in seeds if isinstance(s, int) and s not in listed}))
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

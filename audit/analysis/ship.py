@@ -7,19 +7,11 @@ from dataclasses import dataclass, replace
 
 from audit.analysis.claiming import ClaimResult
 from audit.analysis.study import Study
+from audit.analysis.what_settles import BY_INTERVAL
 from audit.claims import Claim
 
 # Refusals that leave the verdict standing: the interval is there, and says less than the claim.
-_BY_INTERVAL = frozenset(
-    {
-        "interval-reaches-zero",
-        "wrong-way",
-        "not-after-holm",
-        "within-margin",
-        "below-noise-floor",
-        "loss-not-excluded",
-    }
-)
+_BY_INTERVAL = BY_INTERVAL - {"not-equivalent"}
 
 
 @dataclass(frozen=True, slots=True)

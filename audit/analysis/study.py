@@ -11,6 +11,7 @@ from audit.claims import BASE
 from audit.facts import evidence
 from audit.facts.copies import SamePair, components, copies_in
 from audit.facts.plans import DeclaredPlan, declared_plan
+from audit.facts.rounding import number
 from audit.policy import Policy
 from audit.results import Arm, Results
 
@@ -73,7 +74,8 @@ class Study:
     def floor(self, measure: Measure) -> Floor | NotMeasured:
         """Return the noise floor of a measure."""
         if measure not in self._floors:
-            self._floors[measure] = floor_of(self.results, measure, self.policy.level)
+            base = self.side(BASE, measure)
+            self._floors[measure] = floor_of(self.results, measure, base, self.policy.level)
         return self._floors[measure]
 
     def evidence(self, side: Side) -> evidence.Evidence | None:
@@ -99,12 +101,8 @@ class Study:
 
     def printed_scores(self, measure: Measure) -> list[float]:
         """Return every score of a metric that the file prints for a run."""
-        values = (run.metrics.get(measure.metric) for run in self.results.runs)
-        return [
-            float(value)
-            for value in values
-            if isinstance(value, int | float) and not isinstance(value, bool)
-        ]
+        values = (number(run.metrics.get(measure.metric)) for run in self.results.runs)
+        return [value for value in values if value is not None]
 
     @property
     def min_seeds(self) -> int:

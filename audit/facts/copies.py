@@ -67,12 +67,13 @@ class SamePair:
 def copies_in(results: Results) -> dict[str, tuple[SamePair, ...]]:
     """Return the pairs of every arm, by the pointer of the arm; places are in ``arm.runs``."""
     arms, scales = results.arms, scales_of(results)
-    return {
-        arm.pointer: same_runs(
-            arm.runs, [run for other in arms if other is not arm for run in other.runs], scales
-        )
-        for arm in arms
-    }
+    found: dict[str, tuple[SamePair, ...]] = {}
+    for arm in arms:
+        # Collected where there is a pair to hold against them: a file may have thousands of arms.
+        paired = len(arm.runs) > 1
+        others = [run for other in arms if other is not arm for run in other.runs] if paired else []
+        found[arm.pointer] = same_runs(arm.runs, others, scales)
+    return found
 
 
 def same_runs(

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from audit.errors import InsufficientData
-from audit.facts.rounding import decimals
+from audit.facts.rounding import decimals, number
 from audit.results import DEFAULT_METRIC, Evaluation, Results, Run
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def equal_scores_text(runs: Sequence[Run], scales: Scales) -> str | None:
             return text
     measured = {evaluation.metric for run in runs for evaluation in run.evaluations}
     for metric, (low, high) in scales.items():
-        recorded = {_number(run.metrics.get(metric)) for run in runs}
+        recorded = {number(run.metrics.get(metric)) for run in runs}
         common = recorded.pop()
         if metric in measured or recorded or common is None:
             continue
@@ -182,10 +182,6 @@ def _too_equal(scores: Sequence[Fraction], answers: int | None, unit: Fraction |
     from audit.stats import equal_scores
 
     return len(set(scores)) == 1 and equal_scores(scores, answers=answers, unit=unit).refused
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _comparable(evaluation: Evaluation) -> bool:

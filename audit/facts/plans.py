@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from audit.facts.memo import once
 from audit.results import Results
 
 FIRST_LOOK = 4
@@ -65,6 +66,7 @@ class DeclaredPlan:
         return self.maximum.get("method" if top else "control") if named is None else named
 
 
+@once
 def declared_plan(results: Results) -> DeclaredPlan | None:
     """Return the plan of a file; None where it has none."""
     if results.document.get("plan") is None:

@@ -12,6 +12,11 @@ MOST_PRINTED_DECIMALS = 6
 FEWEST_PRINTED_DECIMALS = 2
 
 
+def number(value: object) -> float | None:
+    """Return a recorded figure; None for what is no number, true and false among it."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
 def decimals(value: float) -> int:
     """Return the decimals of the shortest text that reads back as ``value``."""
     mantissa, _, exponent = repr(float(value)).partition("e")

@@ -255,7 +255,7 @@ def _integrity(subject: Subject) -> Row:
     errors, warnings = report.count(Severity.ERROR), report.count(Severity.WARNING)
     return "audit verify", (
         f"{numerals.count(report.passed)} checks passed, "
-        f"{_number(errors, 'error')}, {_number(warnings, 'warning')}"
+        f"{numerals.counted(errors, 'error')}, {numerals.counted(warnings, 'warning')}"
     )
 
 
@@ -269,11 +269,10 @@ def _not_checked(subject: Subject) -> Row:
     shown = sorted(reasons, key=lambda r: (-reasons[r], r))[:5]
     more = f"; {len(reasons) - 5} more reasons" if len(reasons) > 5 else ""
     listed = "; ".join(f"{r} ({reasons[r]})" if reasons[r] > 1 else r for r in shown)
-    return "audit verify -v", f"{_number(len(entries), 'check')} lacked data: {listed}{more}"
-
-
-def _number(value: int, noun: str) -> str:
-    return f"{numerals.count(value)} {noun}" + ("" if value == 1 else "s")
+    return (
+        "audit verify -v",
+        f"{numerals.counted(len(entries), 'check')} lacked data: {listed}{more}",
+    )
 
 
 # The rules that judge what a row shows.

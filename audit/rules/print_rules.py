@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import comb, sqrt
 from typing import Any
 
-from audit.analysis.measures import Measure, base_side, measures
+from audit.analysis.measures import Measure, arm_side, base_side, measures
 from audit.claims import BASE
 from audit.facts.rounding import tolerance
 from audit.finding import ERROR, WARNING, Severity
@@ -214,8 +214,6 @@ def printed_score(case: Case) -> Iterator[CheckResult]:
 
 
 def _run_scores(case: Case, name: str, measure: Measure) -> list[float]:
-    from audit.analysis.measures import arm_side
-
     arm = case.results.arm(name) if name != BASE else None
     if arm is None and name != BASE:
         return []

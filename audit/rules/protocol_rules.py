@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from audit.facts.conditions import changed_fields
 from audit.facts.measurements import base_evaluations
 from audit.facts.starts import INITIAL_PARAMETERS, starts
 from audit.finding import ERROR, INFO, WARNING
@@ -54,8 +55,8 @@ def _undeclared(top: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 def declared_fields(results: Results) -> list[str] | None:
     """Return the protocol fields the file says differ on purpose; None where it does not say."""
-    fields = results.block("change").get("fields")
-    return None if fields is None else [str(field).rpartition(".")[2] for field in fields]
+    stated = results.block("change").get("fields") is not None
+    return list(changed_fields(results)) if stated else None
 
 
 def starts_apart(results: Results) -> bool:

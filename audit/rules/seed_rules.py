@@ -184,8 +184,7 @@ def seeds_not_listed(case: Case) -> Iterator[CheckResult]:
         "launched_seeds": {"method": [1, 2, 3]} and three runs
     """
     launched = case.results.block("launched_seeds")
-    claimed = bool(case.claims or case.results.items("claims"))
-    severity = ERROR if claimed else WARNING
+    severity = ERROR if case.claimed else WARNING
     if not launched:
         yield Unchecked("the seeds that were launched are not recorded")
     for name, started in launched.items():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Generic, TypeVar
 
+from audit.stats.decimals import fractions
 from audit.stats.paired import paired_t, seed_correlation
 from audit.stats.pivot import IntervalEstimate
 from audit.stats.quantiles import t_quantile
@@ -140,8 +141,6 @@ def critical_correlation(pairs: int, *, one_sided: float = 0.1) -> float:
 
 
 def _differences(before: list[object], after: list[object], level: float) -> PairedT:
-    from audit.stats.decimals import fractions
-
     a, b = fractions(before, "control mean"), fractions(after, "treatment mean")
     return paired_t([y - x for x, y in zip(a, b, strict=True)], level=level)
 

@@ -71,7 +71,7 @@ def protocol(arm: PlannedArm, evaluation: Evaluating) -> dict[str, Any]:
         "advantage": training.advantage,
         "zero_groups": training.zero_groups,
         "lora_rank": training.lora_rank,
-        **(_lora(training) if training.lora_rank else {}),
+        **(lora_settings(training) if training.lora_rank else {}),
         **({"kl_estimator": "k3"} if training.beta else {}),
         "use_vllm": training.use_vllm,
         **({"vllm": dict(training.vllm)} if training.vllm else {}),
@@ -89,7 +89,8 @@ def protocol(arm: PlannedArm, evaluation: Evaluating) -> dict[str, Any]:
     }
 
 
-def _lora(training: Training) -> dict[str, Any]:
+def lora_settings(training: Training) -> dict[str, Any]:
+    """Return what a LoRA adapter is trained with; all linear layers, by PEFT's own name."""
     return {
         "lora_alpha": training.lora_alpha or 2 * training.lora_rank,
         "lora_dropout": training.lora_dropout,

@@ -71,7 +71,7 @@ def component(folder: Path, setting: Reward) -> Component:
     """
     own = setting.function in OWN_REWARDS
     return Component(
-        name=setting.name or setting.function.rpartition(":")[2],
+        name=setting.called,
         weight=setting.weight,
         on_error=setting.on_error,
         function=setting.function,

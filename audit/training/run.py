@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from audit.errors import AuditError, UsageError
 from audit.failure import described
 from audit.partition import file_sha256
-from audit.training.arms import protocol, trust_region
+from audit.training.arms import lora_settings, protocol, trust_region
 from audit.training.context_length import check_lengths
 from audit.training.evaluation import (
     Condition,
@@ -508,12 +508,12 @@ def _lora(training: Training) -> Any:
         return None
     from peft import LoraConfig
 
+    settings = lora_settings(training)
     return LoraConfig(
         r=training.lora_rank,
-        lora_alpha=training.lora_alpha or 2 * training.lora_rank,
-        lora_dropout=training.lora_dropout,
-        # All linear layers, by PEFT's own name for them.
-        target_modules=list(training.lora_targets) or "all-linear",
+        lora_alpha=settings["lora_alpha"],
+        lora_dropout=settings["lora_dropout"],
+        target_modules=settings["lora_targets"],
     )
 
 

@@ -44,6 +44,11 @@ class Reward:
     name: str = ""
     on_error: OnError = "fail"
 
+    @property
+    def called(self) -> str:
+        """Its name, else that of its function."""
+        return self.name or self.function.rpartition(":")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Training:
@@ -311,7 +316,7 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
             "needs a lora_rank: with an adapter the base itself is the reference, without one no "
             "reference is kept",
         )
-    names = [one.name or one.function.rpartition(":")[2] for one in training.rewards]
+    names = [one.called for one in training.rewards]
     for index, name in enumerate(names):
         if name in (*names[:index], *_NAMES_TAKEN):
             yield f"{where}.rewards[{index}].name", f"{name!r} is the name of another metric"

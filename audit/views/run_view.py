@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from audit import numerals
+from audit.analysis.comparisons import mean_score_of
 from audit.analysis.measures import Side
 
 
@@ -46,5 +47,5 @@ def run_views(side: Side) -> tuple[RunView, ...]:
 
 def mean_score(side: Side) -> float | None:
     """Return the mean score of one arm's runs, in the metric's units; None where none has one."""
-    scores = [run.score for run in side.runs if run.score is not None]
-    return float(sum(scores) / len(scores)) if scores else None
+    mean = mean_score_of(side)
+    return None if mean is None else float(mean)

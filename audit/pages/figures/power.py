@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from audit import numerals
@@ -54,11 +53,7 @@ def _lines(comparison: Comparison, design: Design) -> list[Line]:
     effects = {"the effect that matters": comparison.settings.target_effect}
     if comparison.delta:
         effects["the delta seen"] = abs(comparison.delta)
-    as_seen = replace(
-        design.components,
-        seed_sd_control=design.spread.sd,
-        seed_sd_treatment=design.spread.sd,
-    )
+    as_seen = design.components.with_seed_sd(design.spread.sd)
     lines = []
     for (name, effect), colour in zip(
         effects.items(), (canvas.BLUE, canvas.VERMILION), strict=False
