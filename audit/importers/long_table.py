@@ -7,6 +7,7 @@ of rows decides nothing but which arm is the first named.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,7 +69,6 @@ class _Run:
     run_id: str | None = None
     failures: list[str] = field(default_factory=list)
     lost: bool = False
-    taken: set[Cell] = field(default_factory=set)
 
 
 def read(files: Sequence[Foreign], options: Options) -> Draft:
@@ -109,6 +109,8 @@ class _Reader:
         self.metrics: set[str] = set()
         self.answers = Answers(file.name, self.value, self.roles, options, notes)
         self.groups: dict[Group, _Run] = {}
+        # Runs without any name, by what they share: each further row is at the next place.
+        self.places: Counter[tuple[Any, ...]] = Counter()
         self.id_column = self._id_column() if self.by_id else None
 
     # ---- what the columns are -----------------------------------------------------------
@@ -209,11 +211,10 @@ class _Reader:
         if not self.by_id:
             if label is None and "task" not in self.roles:
                 # Scores without any name of a run: runs by their places alone.
-                while key in self.groups.get((arm, label, step, place), _Run()).taken:
-                    place += 1
+                place = self.places[arm, step, key]
+                self.places[arm, step, key] += 1
             group = self.groups.setdefault((arm, label, step, place), _Run())
             group.step = step
-            group.taken.add(key)
             return group
         status = status_of(self._cell(row, "status"), self.roles["status"]) or FINISHED
         old = self.groups.get((arm, label, None, 0))
@@ -313,8 +314,8 @@ class _Reader:
         arm, label, _, place = key
         step = group.step
         untrained = step == 0 and last is not None and last > 0
-        trained = any(other[:2] == key[:2] and other[2] for other in self.groups)
-        if untrained and not trained and (group.status is None or group.status.finished):
+        is_base = untrained and any(other[:2] == key[:2] and other[2] for other in self.groups)
+        if untrained and not is_base and (group.status is None or group.status.finished):
             group.status = Status("failed", "stopped at step 0", "stopped at step 0")
             self.notes.say(f"{_what(arm, label)} is at step 0: it was never trained, and failed")
         document = self._document(group, step)
@@ -327,7 +328,7 @@ class _Reader:
             document,
             arm or None,
             label if isinstance(label, int) else None,
-            base=untrained and trained,
+            base=is_base,
             identified_by=self._evidence(group, label),
             run_key=None if step is None or self.by_id else f"{self.file.name}, {key[:2]}, {place}",
         )

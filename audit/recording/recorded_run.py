@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, SupportsIndex
 
@@ -38,12 +38,21 @@ class RecordedRun:
         The record file; None on other ranks than the first.
     """
 
-    def __init__(self, file: AppendOnlyFile | None, arm: str, seed: int, run_id: str) -> None:
+    def __init__(
+        self,
+        file: AppendOnlyFile | None,
+        arm: str,
+        seed: int,
+        run_id: str,
+        opening: Callable[[], AppendOnlyFile] | None = None,
+    ) -> None:
         self.arm = arm
         self.seed = seed
         self.run_id = run_id
         self.path = None if file is None else file.path
         self._file = file
+        # Makes the file with the first record that is accepted: what is refused leaves none behind.
+        self._opening = opening
         self._began = time.monotonic()
         self._open = True
         self._last_step: int | None = None
@@ -221,6 +230,9 @@ class RecordedRun:
     def _append(self, entry: dict[str, Any], keep: bool = False) -> None:
         if not self._open:
             raise RecordingError(f"{self.arm}, seed {self.seed}: the run has ended")
+        if self._opening is not None:
+            self._file, self._opening = self._opening(), None
+            self.path = self._file.path
         if self._file is not None:
             self._file.append(entry, keep)
 

@@ -144,10 +144,8 @@ class RecordedStudy:
             named["step"] = max(run.log)
         part = f"{run.run_id}-evaluation-{secrets.token_hex(4)}"
         first = {"audit_run": 1, "run_id": part, "part_of": run.run_id, "arm": arm, "seed": seed}
-        # Checked before a file is made: a refused evaluation leaves nothing behind.
-        checked = RecordedRun(None, arm, seed, part)
-        checked.evaluate(benchmark, task_ids, *arguments, **named)
-        later = RecordedRun(AppendOnlyFile(self.folder / f"{part}{ENDING}", first), arm, seed, part)
+        path = self.folder / f"{part}{ENDING}"
+        later = RecordedRun(None, arm, seed, part, opening=lambda: AppendOnlyFile(path, first))
         later.evaluate(benchmark, task_ids, *arguments, **named)
         later.finish()
 

@@ -495,6 +495,18 @@ def test_an_evaluation_by_another_program_joins_the_run(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_outcomes_that_can_be_read_once_are_read_once(tmp_path: Path) -> None:
+    study = both_arms(tmp_path)
+    study.evaluate("new", 1, "products", (task for task in "ab"), [1, 0])
+    first = runs(study.document())[0]
+    (found,) = [
+        block
+        for block in (first["evaluation"], *first["evaluations"])
+        if block["benchmark"] == "products"
+    ]
+    assert found["task_ids"] == ["a", "b"]
+
+
 def test_a_run_may_be_evaluated_afterwards_alone(tmp_path: Path) -> None:
     study = audit.Study("new", folder=tmp_path)
     with study.run("new", seed=1) as run:

@@ -62,8 +62,13 @@ def find_arms(
     fallback : str
         What a study of one arm without a name is called.
     """
-    texts = [_text_of(run, seed, runs) for run, seed in zip(runs, seeds, strict=True)]
-    settings = _telling_settings(runs, seeds, texts)
+    groups = {run.group for run in runs}
+    grouped, alike = all(groups) and len(groups) > 1, _same_everywhere(runs)
+    texts = [
+        _text_of(run, seed, grouped=grouped, alike=alike)
+        for run, seed in zip(runs, seeds, strict=True)
+    ]
+    settings = _telling_settings(runs, seeds)
     configs = [tuple((key, _plain(s.get(key))) for key in _all_keys(settings)) for s in settings]
     if arm_from not in (None, "path", "config"):
         return _as_said(runs, str(arm_from), settings)
@@ -76,8 +81,7 @@ def find_arms(
         return ArmNames(names, names, "settings", _differ(names, settings))
     short = _shortened(texts, fallback)
     found = ArmNames(short, [text or fallback for text in texts])
-    groups = any(run.group for run in runs)
-    found.said = "groups that the files name" if groups else "names of folders, files or runs"
+    found.said = "groups that the files name" if any(groups) else "names of folders, files or runs"
     found.differ = _differ(short, settings)
     telling_config = any(not _PLACES.search(key) for run in runs for key in run.config)
     if arm_from is None and by_path and telling_config:
@@ -105,7 +109,7 @@ def declared_arms(
     runs: Sequence[Joined], seeds: Sequence[int | None], names: Sequence[str]
 ) -> ArmNames:
     """Return arms that the records of the runs name, with the settings that differ."""
-    settings = _telling_settings(runs, seeds, names)
+    settings = _telling_settings(runs, seeds)
     found = ArmNames(list(names), list(names), "the records of the runs")
     found.differ = _differ(names, settings)
     if found.differ:
@@ -126,14 +130,16 @@ def _plain(value: Any) -> str:
     return "not set" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _text_of(run: Joined, seed: int | None, runs: Sequence[Joined]) -> str:
-    """Return the name of a run's arm with everything of the single run cut out."""
-    grouped = all(other.group for other in runs)
-    if grouped and run.group is not None and len({other.group for other in runs}) > 1:
+def _text_of(run: Joined, seed: int | None, *, grouped: bool, alike: bool) -> str:
+    """Return the name of a run's arm with everything of the single run cut out.
+
+    ``grouped``: groups tell the runs apart; ``alike``: their folders do not.
+    """
+    if grouped and run.group is not None:
         return _without(run.group, seed)
     named = "/".join(telling(run.root or ""))
-    if not named or _same_everywhere(runs):
-        named = next((n for n in (_name(run),) if n), named)
+    if not named or alike:
+        named = _name(run) or named
     return _without(named, seed, run.run_id)
 
 
@@ -167,9 +173,7 @@ def _without(text: str, seed: int | None, run_id: str | None = None) -> str:
     return "/".join(telling(text))
 
 
-def _telling_settings(
-    runs: Sequence[Joined], seeds: Sequence[int | None], texts: Sequence[str]
-) -> list[dict[str, Any]]:
+def _telling_settings(runs: Sequence[Joined], seeds: Sequence[int | None]) -> list[dict[str, Any]]:
     """Return the settings that differ between runs and are not of a single run."""
     configs = [run.config for run in runs]
     having = [config for config in configs if config]

@@ -38,16 +38,24 @@ def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for store, runs in stores.items():
         first = next(iter(runs.values()))[0][1]
         where = store.rstrip("/") or "mlruns"
-        read = [_run(root, parts, reading) for root, parts in runs.items()]
+        names: dict[str, str | None] = {}
+        read = [_run(root, parts, reading, names) for root, parts in runs.items()]
         yield from pieces("mlflow", read, first, where, reading)
 
 
 def _run(
-    root: str, parts: Sequence[tuple[re.Match[str], Found]], reading: FolderReading
+    root: str,
+    parts: Sequence[tuple[re.Match[str], Found]],
+    reading: FolderReading,
+    names: dict[str, str | None],
 ) -> MlflowRun:
-    match, first = parts[0]
+    """Return one run; ``names`` keeps those of the experiments, which many runs share."""
+    match, _ = parts[0]
     run = MlflowRun(match["run"], match["experiment"], root=root)
-    run.experiment = _experiment_name(first, root, reading) or run.experiment
+    above = root.rpartition("/")[0]
+    if above not in names:
+        names[above] = _experiment_name(above, reading)
+    run.experiment = names[above] or run.experiment
     for match, found in parts:
         run.files.append(found)
         kind, key = match["kind"], match["key"]
@@ -71,9 +79,9 @@ def _describe(run: MlflowRun, meta: Any, found: Found) -> None:
     run.name = str(name) if name else None
 
 
-def _experiment_name(found: Found, root: str, reading: FolderReading) -> str | None:
-    """Return the experiment's name, from the description in the folder above the run's."""
-    meta = reading.files.get(f"{root.rpartition('/')[0]}/meta.yaml")
+def _experiment_name(folder: str, reading: FolderReading) -> str | None:
+    """Return an experiment's name, from the description in its folder."""
+    meta = reading.files.get(f"{folder}/meta.yaml")
     if meta is None:
         return None
     document = yaml_of(meta)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 from audit.errors import InputError
@@ -40,6 +41,22 @@ def yaml_document(text: str, where: str) -> Any:
 
     if len(text) > LARGEST_YAML_BYTES:
         raise InputError("YAML larger than 4 MiB, the most that is read", path=where)
+    try:
+        return yaml.load(text, Loader=_plain_loader())
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else None
+        what = getattr(error, "problem", None) or "not readable"
+        raise InputError(f"not YAML: {what}", path=where, line=line) from None
+    except (RecursionError, ValueError, TypeError):
+        raise InputError("not YAML that any settings file holds", path=where) from None
+
+
+@cache
+def _plain_loader() -> Any:
+    """Return the loader, made when the first document is read."""
+    import yaml
+
     parent: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class PlainLoader(parent):  # type: ignore[misc]
@@ -50,15 +67,7 @@ def yaml_document(text: str, where: str) -> Any:
     for tag, pattern, first in _SCALARS:
         PlainLoader.add_implicit_resolver(tag, pattern, first)
     PlainLoader.add_multi_constructor("", _untagged)
-    try:
-        return yaml.load(text, Loader=PlainLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark is not None else None
-        what = getattr(error, "problem", None) or "not readable"
-        raise InputError(f"not YAML: {what}", path=where, line=line) from None
-    except (RecursionError, ValueError, TypeError):
-        raise InputError("not YAML that any settings file holds", path=where) from None
+    return PlainLoader
 
 
 def _untagged(loader: Any, suffix: str, node: Any) -> Any:

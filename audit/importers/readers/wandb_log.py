@@ -33,7 +33,7 @@ class WandbLog:
 
     Attributes
     ----------
-    run_id, name, group, project, job_type, sweep, commit : str or None
+    run_id, name, group, project, commit : str or None
         Of the run record.
     config, summary : dict
         With all updates; values as JSON has them, nested keys as nested objects.
@@ -49,8 +49,6 @@ class WandbLog:
     name: str | None = None
     group: str | None = None
     project: str | None = None
-    job_type: str | None = None
-    sweep: str | None = None
     commit: str | None = None
     config: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
@@ -154,9 +152,7 @@ def _run(log: WandbLog, run: dict[int, list[int | bytes]]) -> None:
     for content in wire.inner(run, 4):
         _update(log.config, wire.message(content))
     log.group = wire.text(run, 6) or log.group
-    log.job_type = wire.text(run, 7) or log.job_type
     log.name = wire.text(run, 8) or log.name
-    log.sweep = wire.text(run, 12) or log.sweep
     for content in wire.inner(run, 21):
         log.commit = wire.text(wire.message(content), 2) or log.commit
 

@@ -186,12 +186,11 @@ def _charted(
     reading: FolderReading,
 ) -> RunPiece:
     evaluations = tracked_evaluations(rows, reading.options, notes, run)
-    if not evaluations:
-        # A chart was made to show something: a figure of no known name is taken where it is named.
-        names = {name for row in rows.values() for name in row}
-        if reading.options.metric and len(names) == 1:
-            evaluations = named_evaluations(rows, names.pop())
-    furthest = max((end for (_, name), end in ends.items() if name in _names(rows)), default=-1)
+    names = _names(rows)
+    # A chart was made to show something: a figure of no known name is taken where it is named.
+    if not evaluations and reading.options.metric and len(names) == 1:
+        evaluations = named_evaluations(rows, next(iter(names)))
+    furthest = max((end for (_, name), end in ends.items() if name in names), default=-1)
     mine = max((end for (other, _), end in ends.items() if other == run), default=-1)
     short = mine < furthest
     return RunPiece(
