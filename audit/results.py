@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from audit.schema import SchemaFault
 
 VERSIONS = (2,)
+# Keys that no other tool's file has: with one of them a file without a version is broken.
+_ONLY_OURS = ("seed_results", "claims")
 DEFAULT_METRIC = "accuracy"
 
 
@@ -397,6 +399,12 @@ def _require_version(document: Any, source: Source) -> None:
     if not isinstance(document, dict) or "schema_version" not in document:
         from audit.importers import describe
 
+        own = [key for key in _ONLY_OURS if isinstance(document, dict) and key in document]
+        if own:  # a version that was taken out must not take the file out of judgement
+            raise InputError(
+                f"no schema_version beside {own[0]}; a results file says which it is",
+                path=source.name,
+            )
         what = describe(document, source.name)
         raise NotResultsError(f"not a results file: no schema_version{what}", path=source.name)
     version = document["schema_version"]

@@ -30,7 +30,7 @@ from audit.fleet.files import FileResult, FileResults, collect
 from audit.fleet.judging import BothPolicies, Judge, lost
 from audit.fleet.rows import ORDERS, Counts, Row, counts_of, rows_of
 from audit.fleet.workers import each, with_bar
-from audit.policy import Policy
+from audit.policy import Policy, find_policy
 from audit.safetext import visible
 
 PAGE = "html"
@@ -91,15 +91,21 @@ def main(options: argparse.Namespace) -> int:
         policy, choices_of(options), claims_of(options), located=located, looked=looked_of(options)
     )
     judge: Judge | BothPolicies = own
-    wanted, before = _changed(options, policy)
-    if before is not None:
+    change, before = _policy_changed(options, policy)
+    if change and before is not None:
         judge = BothPolicies(own, replace(own, policy=before))
         policy = replace(policy, source=f"{policy.source}, and {before.source}")
     visit = partial(_visit, options)
+    wanted = _wanted(options, everything=bool(change))
     results = joined(collect(options.paths, judge, visit, wanted=wanted), judge)
+    results = replace(results, policy_change=change)
     read = [*(file.name for file in results.files), options.policy, policy.source]
     for path in (options.output, *(path for _, path in also)):
         guard(path, read, force=options.force)
+    if change:
+        from audit.cli.formats.gate_text import policy_change_line
+
+        print(visible(f"audit: {policy_change_line(results, policy)}"), file=sys.stderr)
     report_unreadable(results)
     rows = rows_of(results, options.sort)
     counts = counts_of(rows, results)
@@ -129,21 +135,39 @@ def _also(entry: str) -> tuple[str, str]:
     return name, path
 
 
-def _changed(
-    options: argparse.Namespace, policy: Policy
-) -> tuple[Callable[[str], bool], Policy | None]:
-    """Return which files are judged, and the policy the branch began with where that changed."""
+def _wanted(options: argparse.Namespace, *, everything: bool) -> Callable[[str], bool]:
+    """Return which files are judged: those that changed, all where the policy did."""
     if options.changed_since is None:
-        return lambda path: True, None
+        return lambda path: True
     from audit.fleet.changes import changed_since
 
     changed = changed_since(options.changed_since)
-    before = None if options.policy_from else _policy_before(options, policy)
-    if before is not None and replace(before, source="") != replace(policy, source=""):
-        what = f"the policy changed since {options.changed_since}"
-        print(visible(f"audit: {what}: all files are judged, by both policies"), file=sys.stderr)
-        return lambda path: True, before
-    return lambda path: path == "-" or os.path.realpath(path) in changed, None
+    if everything:
+        return lambda path: True
+    return lambda path: path == "-" or os.path.realpath(path) in changed
+
+
+def _policy_changed(options: argparse.Namespace, policy: Policy) -> tuple[str, Policy | None]:
+    """Return what the branch changed about the policy, in words, and the policy it began with.
+
+    That one judges beside ``policy``; it is None where ``policy`` is already another revision's.
+    """
+    if options.changed_since is None and options.policy_from is None:
+        return "", None
+    from audit.fleet.policy_change import policy_change
+
+    before = _policy_before(options, policy)
+    now = policy if options.policy_from is None else _policy_here(options)
+    change = policy_change(before, now)
+    return change, None if options.policy_from else before
+
+
+def _policy_here(options: argparse.Namespace) -> Policy | None:
+    """Return the policy of the work tree; None where there is none to be read."""
+    try:
+        return find_policy(Path.cwd(), options.policy)
+    except (InputError, UsageError):
+        return None
 
 
 def _policy_before(options: argparse.Namespace, policy: Policy) -> Policy:
@@ -151,10 +175,13 @@ def _policy_before(options: argparse.Namespace, policy: Policy) -> Policy:
     from audit.fleet.changes import inside, left_at
     from audit.policy import at_revision
 
+    if options.changed_since is None:
+        return policy  # that of --policy-from
+    revision = left_at(options.changed_since)[:12]
     if options.policy is not None and not inside(options.policy):
         return policy  # no revision of this repository covers it
     try:
-        return at_revision(Path.cwd(), left_at(options.changed_since), options.policy)
+        return at_revision(Path.cwd(), revision, options.policy)
     except (InputError, UsageError):  # the file named by the user was not there, or was none
         if options.policy is None:
             raise

@@ -67,11 +67,14 @@ class FileResults:
         JSON files without a ``schema_version``.
     passed_over : tuple of PassedOver
         Files and folders that were not opened, and why.
+    policy_change : str
+        What the branch under judgement changed about the policy; empty for nothing.
     """
 
     files: tuple[FileResult, ...]
     skipped: tuple[str, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
+    policy_change: str = ""
 
     @property
     def exit_status(self) -> int:

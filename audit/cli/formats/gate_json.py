@@ -31,6 +31,7 @@ def _document(
         "verdict": _WORDS[results.exit_status],
         "summary": counts.text,
         "policy": policy.source,
+        "policy_change": results.policy_change or None,
         "counts": {
             "studies": counts.studies,
             "claims": counts.claims,

@@ -8,6 +8,7 @@ from audit.cli.formats.gate_text import (
     HOW_TO_CLAIM,
     NOTHING_CLAIMED,
     decision_lines,
+    policy_change_line,
     problem_lines,
     shown_result,
     sibling_lines,
@@ -39,6 +40,10 @@ def _lines(
     for line in decision_lines(results, one_file=len(results.files) == 1):
         word, _, text = line.partition("  ")
         yield f"**{escaped(word)}** {escaped(visible(text))}"
+        yield ""
+    if results.policy_change:
+        line = policy_change_line(results, policy)
+        yield f"**{escaped(line[0].upper() + line[1:])}.**"
         yield ""
     if not counts.claims and counts.silent:
         yield f"No claim was found: {escaped(HOW_TO_CLAIM)}; {escaped(NOTHING_CLAIMED)}."

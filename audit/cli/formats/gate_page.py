@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from audit.cli.formats.gate_markdown import HEADING, reason_lines, row_cells
-from audit.cli.formats.gate_text import problem_lines, waiver_lines
+from audit.cli.formats.gate_text import policy_change_line, problem_lines, waiver_lines
 from audit.fleet.files import FileResults
 from audit.fleet.rows import Counts, Row
 from audit.numerals import counted
@@ -37,7 +37,9 @@ def _variables(
     footer = [f"policy: {policy.source}"]
     if results.skipped:
         footer.append(f"{counted(len(results.skipped), 'JSON file')} without schema_version")
+    changed = [policy_change_line(results, policy)] if results.policy_change else []
     lists = (
+        ("The policy changed", changed),
         ("Refused, and what to do next", [line for row in rows for line in reason_lines(row)]),
         ("What else fails", list(problem_lines(results, one_file=one_file))),
         ("Waived", [line for file in results.files for line in waiver_lines(file)]),

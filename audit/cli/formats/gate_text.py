@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from audit.cli.formats import Style
@@ -51,6 +52,8 @@ def _lines(
     problems = list(problem_lines(results, one_file=one_file))
     if problems:
         yield from (*problems, "")
+    if results.policy_change:
+        yield from (*textwrap.wrap(visible(policy_change_line(results, policy)), style.width), "")
     yield from ending(counts, policy, style.width)
     if not counts.claims and counts.silent:
         yield f"  next   no claim was found: {HOW_TO_CLAIM}"
@@ -59,6 +62,11 @@ def _lines(
         yield from (visible(line) for line in (*sibling_lines(file), *waiver_lines(file)))
     if not style.quiet:
         yield from skipped_lines(results, style)
+
+
+def policy_change_line(results: FileResults, policy: Policy) -> str:
+    """Return what the branch changed about the policy, and which one judges."""
+    return f"the policy changed ({results.policy_change}): all files are judged, by {policy.source}"
 
 
 def ending(counts: Counts, policy: Policy, width: int) -> Iterator[str]:

@@ -189,7 +189,7 @@ def _ending(results: FileResults, style: Style) -> Iterator[str]:
         words = ("clean", "refused or wrong", "could not be read", "met a bug in audit")
         parts = [f"{statuses.count(n)} {w}" for n, w in enumerate(words) if n in statuses]
         yield f"{len(statuses)} files: {', '.join(parts)}"
-    if results.skipped and not style.quiet:
+    if not style.quiet:
         yield from (_paint(line, "dim", style) for line in skipped_lines(results, style))
     sources = {file.report.policy.source for file in results.files if file.report is not None}
     for source in sorted(sources - {"built-in defaults"}):
