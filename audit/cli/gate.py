@@ -91,12 +91,13 @@ def main(options: argparse.Namespace) -> int:
         policy, choices_of(options), claims_of(options), located=located, looked=looked_of(options)
     )
     judge: Judge | BothPolicies = own
+    changed = _changed(options)
     change, before = _policy_changed(options, policy)
     if change and before is not None:
         judge = BothPolicies(own, replace(own, policy=before))
         policy = replace(policy, source=f"{policy.source}, and {before.source}")
     visit = partial(_visit, options)
-    wanted = _wanted(options, everything=bool(change))
+    wanted = _wanted(None if change else changed)
     results = joined(collect(options.paths, judge, visit, wanted=wanted), judge)
     results = replace(results, policy_change=change)
     read = [*(file.name for file in results.files), options.policy, policy.source]
@@ -135,14 +136,18 @@ def _also(entry: str) -> tuple[str, str]:
     return name, path
 
 
-def _wanted(options: argparse.Namespace, *, everything: bool) -> Callable[[str], bool]:
-    """Return which files are judged: those that changed, all where the policy did."""
+def _changed(options: argparse.Namespace) -> frozenset[str] | None:
+    """Return the files that the branch changed; None where all are asked for."""
     if options.changed_since is None:
-        return lambda path: True
+        return None
     from audit.fleet.changes import changed_since
 
-    changed = changed_since(options.changed_since)
-    if everything:
+    return changed_since(options.changed_since)
+
+
+def _wanted(changed: frozenset[str] | None) -> Callable[[str], bool]:
+    """Return which files are judged: those that changed, else all."""
+    if changed is None:
         return lambda path: True
     return lambda path: path == "-" or os.path.realpath(path) in changed
 
