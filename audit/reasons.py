@@ -56,7 +56,7 @@ class Reason:
 # one group are of one rank and keep the order in which they were found.
 ORDER: tuple[tuple[str, ...], ...] = (
     ("too-many-claims", "unknown-claim-key", "no-direction"),
-    ("unknown-arm", "unknown-name", "reserved-name", "ambiguous-benchmark"),
+    ("unknown-arm", "unknown-name", "reserved-name", "look-alike-names", "ambiguous-benchmark"),
     ("not-measured", "no-base-evaluations"),
     ("one-seed",),
     ("seeds-not-listed",),
@@ -76,6 +76,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("few-tasks",),
     ("selected-here",),
     ("unmatched-protocol",),
+    ("pairing-leaves-out",),
     ("no-per-task-outcomes",),
     ("no-room",),
     ("beyond-plan", "unplanned-looks", "looks-not-recorded", "before-first-look"),
@@ -232,6 +233,15 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "train more seeds; the line gives the number",
     ),
     (
+        "other-arms",
+        QUALIFIER,
+        "claim",
+        "what the other arms came to",
+        "The study has more arms than the claim names. An arm that is singled out after the "
+        "results are known is the luckiest of several.",
+        "declare the claim before the runs, or claim something of every arm",
+    ),
+    (
         "launched-not-recorded",
         QUALIFIER,
         "runs",
@@ -247,6 +257,15 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "runs without a partner",
         "Pairing by seed was declared, so runs whose seed the other arm does not have are left "
         "out of the figures.",
+        "train the missing partners, or do not declare pairing",
+    ),
+    (
+        "pairing-leaves-out",
+        REFUSAL,
+        "runs",
+        "pairing that leaves out many runs",
+        "Pairing by seed was declared and more than one run in five of an arm has no partner. "
+        "Which runs have one can be chosen after their results are known.",
         "train the missing partners, or do not declare pairing",
     ),
     (
@@ -700,6 +719,15 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "an arm called base",
         "The word base means the untrained model; an arm of that name makes the claim ambiguous.",
         "give the arm another name",
+    ),
+    (
+        "look-alike-names",
+        REFUSAL,
+        "file",
+        "arms with names that look the same",
+        "A reader cannot tell two arms apart whose names differ only in case, in blanks, or in "
+        "letters that are drawn alike, so the claim could be about either.",
+        "give every arm a name of its own; the message has the code points",
     ),
     (
         "ambiguous-benchmark",

@@ -20,6 +20,7 @@ from audit.analysis.verdict import Refusal, Verdict, Weakening
 from audit.analysis.weakening import shared_seeds_line, weakenings
 from audit.analysis.what_settles import RefusedClaim, Settling, settling
 from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
+from audit.facts.look_alikes import look_alikes
 from audit.results import Results
 
 _SUPPORTED = "supported"
@@ -295,6 +296,9 @@ def _subject(study: Study, claim: Claim) -> tuple[Measure, str, str] | Refusal:
         return Refusal(
             "reserved-name", "an arm is named base, which is the word for the untrained checkpoint"
         )
+    alike = look_alikes(results)
+    if alike:
+        return Refusal("look-alike-names", f"arms that look the same: {alike[0].text}")
     arm = _arm_name(results, claim.arm)
     against = claim.against if claim.against == BASE else _arm_name(results, claim.against)
     if arm is None or against is None:
