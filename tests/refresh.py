@@ -2,8 +2,9 @@
 
     python tests/refresh.py
 
-Rules, reasons, the studies' pages and every console block of README, CONTRIBUTING and docs are made
-from the code as it stands. After it ``git diff`` is empty on a tree that is up to date.
+Rules, reasons, the studies' pages, the comments on sample pull requests and every console block of
+README, CONTRIBUTING and docs are made from the code as it stands. After it ``git diff`` is empty on
+a tree that is up to date.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from documented import ROOT, refresh
+from pull_requests import PULL_REQUESTS, commented, sample
 
 from audit.cli.main import main
 
@@ -40,6 +43,9 @@ def main_refresh() -> None:
     for name, arguments in GENERATED.items():
         write(ROOT / name, printed(arguments))
     print(printed(["render", str(ROOT / "reports")]), end="")
+    for name in PULL_REQUESTS:
+        with tempfile.TemporaryDirectory() as folder:
+            write(sample(name), commented(name, Path(folder))[1])
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     for page in pages:
         before = page.read_text(encoding="utf-8")
@@ -50,7 +56,7 @@ def main_refresh() -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a file where its content changed."""
-    if path.read_text(encoding="utf-8") != text:
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
         print(path.relative_to(ROOT))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from audit.cli.examples import add_examples
 from audit.cli.formats import FORMATS, Style, render
@@ -32,6 +33,9 @@ from audit.fleet.rows import ORDERS, Counts, Row, counts_of, rows_of
 from audit.fleet.workers import each, with_bar
 from audit.policy import Policy, find_policy
 from audit.safetext import visible
+
+if TYPE_CHECKING:
+    from audit.fleet.changes import Changes
 
 PAGE = "html"
 _FORMATS = (*FORMATS, PAGE)
@@ -91,15 +95,20 @@ def main(options: argparse.Namespace) -> int:
         policy, choices_of(options), claims_of(options), located=located, looked=looked_of(options)
     )
     judge: Judge | BothPolicies = own
-    changed = _changed(options)
-    change, before = _policy_changed(options, policy)
+    changes = _changes(options)
+    before_branch = None if changes is None else changes.commit[:12]
+    change, before = _policy_changed(options, policy, before_branch)
     if change and before is not None:
         judge = BothPolicies(own, replace(own, policy=before))
         policy = replace(policy, source=f"{policy.source}, and {before.source}")
     visit = partial(_visit, options)
-    wanted = _wanted(None if change else changed)
+    wanted = _wanted(None if change else changes)
     results = joined(collect(options.paths, judge, visit, wanted=wanted), judge)
-    results = replace(results, policy_change=change)
+    results = replace(results, policy_change=change, base=options.changed_since or "")
+    if changes is not None:
+        from audit.fleet.since import with_history
+
+        results = with_history(results, changes, judge, options.paths)
     read = [*(file.name for file in results.files), options.policy, policy.source]
     for path in (options.output, *(path for _, path in also)):
         guard(path, read, force=options.force)
@@ -136,32 +145,34 @@ def _also(entry: str) -> tuple[str, str]:
     return name, path
 
 
-def _changed(options: argparse.Namespace) -> frozenset[str] | None:
-    """Return the files that the branch changed; None where all are asked for."""
+def _changes(options: argparse.Namespace) -> Changes | None:
+    """Return what the branch changed; None where all files are asked for."""
     if options.changed_since is None:
         return None
-    from audit.fleet.changes import changed_since
+    from audit.fleet.changes import changes_since
 
-    return changed_since(options.changed_since)
+    return changes_since(options.changed_since)
 
 
-def _wanted(changed: frozenset[str] | None) -> Callable[[str], bool]:
+def _wanted(changes: Changes | None) -> Callable[[str], bool]:
     """Return which files are judged: those that changed, else all."""
-    if changed is None:
+    if changes is None:
         return lambda path: True
-    return lambda path: path == "-" or os.path.realpath(path) in changed
+    return lambda path: path == "-" or os.path.realpath(path) in changes.files
 
 
-def _policy_changed(options: argparse.Namespace, policy: Policy) -> tuple[str, Policy | None]:
+def _policy_changed(
+    options: argparse.Namespace, policy: Policy, commit: str | None
+) -> tuple[str, Policy | None]:
     """Return what the branch changed about the policy, in words, and the policy it began with.
 
     That one judges beside ``policy``; it is None where ``policy`` is already another revision's.
     """
-    if options.changed_since is None and options.policy_from is None:
+    if commit is None and options.policy_from is None:
         return "", None
     from audit.fleet.policy_change import policy_change
 
-    before = _policy_before(options, policy)
+    before = policy if commit is None else _policy_before(options, policy, commit)
     now = policy if options.policy_from is None else _policy_here(options)
     change = policy_change(before, now)
     return change, None if options.policy_from else before
@@ -175,18 +186,15 @@ def _policy_here(options: argparse.Namespace) -> Policy | None:
         return None
 
 
-def _policy_before(options: argparse.Namespace, policy: Policy) -> Policy:
+def _policy_before(options: argparse.Namespace, policy: Policy, commit: str) -> Policy:
     """Return the policy where the branch began; without one there, the built-in defaults."""
-    from audit.fleet.changes import inside, left_at
+    from audit.fleet.changes import inside
     from audit.policy import at_revision
 
-    if options.changed_since is None:
-        return policy  # that of --policy-from
-    revision = left_at(options.changed_since)[:12]
     if options.policy is not None and not inside(options.policy):
         return policy  # no revision of this repository covers it
     try:
-        return at_revision(Path.cwd(), revision, options.policy)
+        return at_revision(Path.cwd(), commit, options.policy)
     except (InputError, UsageError):  # the file named by the user was not there, or was none
         if options.policy is None:
             raise

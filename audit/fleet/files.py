@@ -41,6 +41,8 @@ class FileResult:
         Files of the same study whose claims were judged in one family with these.
     decision : DecisionView or None
         Ship, discuss or don't; None where no claim is guarded.
+    since : tuple of str
+        What the branch under judgement changed about it, a line a kind.
     """
 
     name: str
@@ -54,6 +56,7 @@ class FileResult:
     family: tuple[float, ...] = ()
     siblings: tuple[str, ...] = ()
     decision: DecisionView | None = None
+    since: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +72,18 @@ class FileResults:
         Files and folders that were not opened, and why.
     policy_change : str
         What the branch under judgement changed about the policy; empty for nothing.
+    base : str
+        The revision that the branch is held against; empty for none.
+    removed : tuple of (str, str)
+        Results files that the branch removed, and what each claimed.
     """
 
     files: tuple[FileResult, ...]
     skipped: tuple[str, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
     policy_change: str = ""
+    base: str = ""
+    removed: tuple[tuple[str, str], ...] = ()
 
     @property
     def exit_status(self) -> int:

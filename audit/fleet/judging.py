@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from audit.analysis import Analysis
@@ -13,8 +13,9 @@ from audit.facts.siblings import run_keys
 from audit.finding import Severity
 from audit.fleet.files import FileResult
 from audit.policy import CLAIM_RULES, Policy
+from audit.reading import Source
 from audit.report import Report, verify
-from audit.results import Results, load
+from audit.results import Results, from_source, load
 from audit.safetext import shortened
 from audit.views.claim_view import views_of
 from audit.views.decision_view import decision_view
@@ -80,8 +81,15 @@ class Judge:
 
     def __call__(self, path: str) -> FileResult:
         """Return what came of one file, whatever happens to it."""
+        return self._judged(path, lambda: load(path))
+
+    def of_source(self, source: Source) -> FileResult:
+        """Return the same of a file that was read elsewhere."""
+        return self._judged(source.name, lambda: from_source(source))
+
+    def _judged(self, path: str, read: Callable[[], Results]) -> FileResult:
         try:
-            results = load(path)
+            results = read()
             found = judged(self._verified(results), study_in_words(results))
         except AuditError as error:
             return _failed(path, error)
@@ -125,12 +133,19 @@ class BothPolicies:
 
     def __call__(self, path: str) -> FileResult:
         """Return what came of one file under the stricter of the two."""
-        now, then = self.now(path), self.then(path)
-        return then if then.exit_status > now.exit_status else now
+        return _worse(self.now(path), self.then(path))
+
+    def of_source(self, source: Source) -> FileResult:
+        """Return the same of a file that was read elsewhere."""
+        return _worse(self.now.of_source(source), self.then.of_source(source))
 
     def beside(self, p_values: tuple[float, ...]) -> BothPolicies:
         """Return the same with claims of other files in the family of both."""
         return BothPolicies(self.now.beside(p_values), self.then.beside(p_values))
+
+
+def _worse(now: FileResult, then: FileResult) -> FileResult:
+    return then if then.exit_status > now.exit_status else now
 
 
 def judged(report: Report, summary: str = "") -> FileResult:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from made_fleet import CARRIED, DATA, ONE_SEED, commit, document, git, repositor
 from audit.analysis import Analysis
 from audit.cli.formats.gate_page import forest_svg
 from audit.cli.main import main
+from audit.finding import Finding
 from audit.fleet import workers
 from audit.fleet.files import FileResults
 from audit.fleet.rows import Row, counts_of, in_order
@@ -120,10 +121,10 @@ def test_a_check_that_raises_fails_closed_and_hides_nothing(
     from audit.fleet import judging
     from audit.views.claim_view import views_of as real
 
-    def raising(analysis: Analysis) -> Iterator[ClaimView]:
+    def raising(analysis: Analysis, found: Iterable[Finding]) -> Iterator[ClaimView]:
         if "quiet" in analysis.study.results.name:
             raise ZeroDivisionError("by zero")
-        return real(analysis)
+        return real(analysis, found)
 
     monkeypatch.setattr(judging, "views_of", raising)
     status, out, err = gate(capsys, "reports")

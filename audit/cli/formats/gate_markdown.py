@@ -12,6 +12,7 @@ from audit.cli.formats.gate_text import (
     problem_lines,
     shown_result,
     sibling_lines,
+    since_lines,
     waiver_lines,
 )
 from audit.cli.formats.markdown import escaped, skipped_lines, within_limit
@@ -62,6 +63,12 @@ def _lines(
     ]
     if told:
         yield from (f"- {escaped(line)}" for line in told)
+        yield ""
+    history = list(since_lines(results))
+    if history:
+        yield f"Since {escaped(results.base)}:"
+        yield ""
+        yield from (f"- {escaped(visible(line))}" for line in history)
         yield ""
     for line in skipped_lines(results):
         yield line

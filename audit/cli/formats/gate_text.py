@@ -52,6 +52,14 @@ def _lines(
     problems = list(problem_lines(results, one_file=one_file))
     if problems:
         yield from (*problems, "")
+    history = list(since_lines(results))
+    if history and not style.quiet:
+        yield f"since {visible(results.base)}"
+        for line in history:
+            yield from textwrap.wrap(
+                visible(line), style.width - 2, initial_indent="  ", subsequent_indent="    "
+            )
+        yield ""
     if results.policy_change:
         yield from (*textwrap.wrap(visible(policy_change_line(results, policy)), style.width), "")
     yield from ending(counts, policy, style.width)
@@ -119,6 +127,15 @@ def decision_lines(results: FileResults, *, one_file: bool) -> Iterator[str]:
         if file.decision is not None:
             study = "" if one_file else f"{study_name(file.name)}: "
             yield f"{file.decision.word}  {study}{file.decision.text}"
+
+
+def since_lines(results: FileResults) -> Iterator[str]:
+    """Yield what the branch changed about each study, and which studies it removed."""
+    for file in results.files:
+        if file.since:
+            yield f"{study_name(file.name)}: {'; '.join(file.since)}"
+    for path, said in results.removed:
+        yield f"removed: {path} ({said})"
 
 
 def sibling_lines(file: FileResult) -> Iterator[str]:
