@@ -99,8 +99,9 @@ def reason_lines(row: Row) -> Iterator[str]:
     if view.refused:
         yield visible(f"{row.study}: {_refusal(view)}")
         return
-    for weakening in view.weakened_by:
-        yield visible(f"{row.study}: {view.sentence}: {weakening.slug}: {weakening.text}")
+    if view.weakened_by:
+        told = "; ".join(f"{weak.slug}: {weak.text}" for weak in view.weakened_by)
+        yield visible(f"{row.study}: {view.sentence}: weakened by {told}")
 
 
 def _refusal(view: ClaimView) -> str:
