@@ -99,9 +99,9 @@ def reason_lines(row: Row) -> Iterator[str]:
     if view.refused:
         yield visible(f"{row.study}: {_refusal(view)}")
         return
-    if view.weakened_by:
-        told = "; ".join(f"{weak.slug}: {weak.text}" for weak in view.weakened_by)
-        yield visible(f"{row.study}: {view.sentence}: weakened by {told}")
+    named = f"{row.study}: {shortened(view.sentence, _MOST)}"
+    for weakening in view.weakened_by:
+        yield visible(f"{named}: {weakening.slug}: {weakening.text}")
 
 
 def _refusal(view: ClaimView) -> str:
