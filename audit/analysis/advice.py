@@ -11,10 +11,9 @@ from audit.analysis.comparisons import Comparison
 from audit.analysis.design import Design
 from audit.analysis.looks import AFTER_LOOK, IN_PLAN
 from audit.analysis.measures import Side
-from audit.analysis.study import Study
+from audit.analysis.study import study_of
 from audit.analysis.what_settles import BY_INTERVAL, NOTHING, RUNS, SEEDS
 from audit.claims import BASE, Claim, claims_of
-from audit.facts.plans import looks_before
 from audit.policy import Policy
 from audit.results import Results
 
@@ -110,8 +109,7 @@ def advise(
     effect : float, optional
         Effect that matters, in the metric's units, in place of the declared one.
     """
-    study = Study(results, policy or Policy(), tuple(sorted({*looked, *looks_before(results)})))
-    judged = judge(study, (*claims_of(results), *claims))
+    judged = judge(study_of(results, policy, looked), (*claims_of(results), *claims))
     return tuple(
         advice_on(result, effect)
         for result in judged

@@ -19,6 +19,7 @@ from audit.cli.judging_options import (
     choices_of,
     claims_of,
     policy_in_force,
+    report_not_searched,
     report_unreadable,
     style_for,
 )
@@ -101,6 +102,7 @@ def main(options: argparse.Namespace) -> int:
     for path in (options.output, *(path for _, path in also)):
         guard(path, read, force=options.force)
     report_unreadable(results)
+    report_not_searched(results)
     rows = rows_of(results, options.sort)
     counts = counts_of(rows, results)
     for name, path in also:
