@@ -147,9 +147,8 @@ def advice_on(result: ClaimResult, effect: float | None = None) -> Advice:
     found = result.comparison
     if found is None:
         return Advice(result, None)
-    towards = _towards(result, found)
-    delta = None if found.delta is None else towards * found.delta
-    p_value, needs = _judged_at(result, found)
+    delta = None if found.delta is None else result.towards * found.delta
+    p_value, needs = result.held
     if result.supported:
         return Advice(result, SUPPORTED, delta, p_value, needs)
     bound = _futility(result, found, effect)
@@ -171,33 +170,6 @@ def advice_on(result: ClaimResult, effect: float | None = None) -> Advice:
         chance_end=None if chances is None else chances.by_end,
         futile_below=bound,
     )
-
-
-def _towards(result: ClaimResult, comparison: Comparison) -> int:
-    """Return the sign of a difference in the claimed direction."""
-    return 1 if (result.claim.direction != "loss") == comparison.measure.higher_is_better else -1
-
-
-def _beyond(result: ClaimResult, comparison: Comparison) -> float:
-    """Return the difference, in the claimed direction, that the claim's interval must exceed."""
-    margin = comparison.settings.margin
-    if result.claim.guardrail:
-        return -margin
-    return margin if result.claim.exceeds else 0.0
-
-
-def _judged_at(result: ClaimResult, comparison: Comparison) -> tuple[float | None, float | None]:
-    """Return the p-value of a claim, and what it must be below at this look."""
-    standing, look = comparison.standing, result.look
-    if standing is None or comparison.decision is None:
-        return None, None
-    settings = comparison.settings
-    if result.claim.direction == "equivalent":
-        needs = None if look is None else look.equivalence_threshold or 1 - look.level
-        p_value = standing.equivalence_p_value(standing.about(settings), settings.margin)
-        return p_value, None if look is None or look.threshold is None else needs
-    null = _towards(result, comparison) * _beyond(result, comparison)
-    return standing.two_sided_p_value(settings, null), None if look is None else look.threshold
 
 
 def _word(
@@ -239,7 +211,7 @@ def _futility(result: ClaimResult, comparison: Comparison, effect: float | None)
         return None
     if result.claim.direction not in ("gain", "loss"):
         return None
-    beyond = comparison.settings.margin if result.claim.exceeds else 0.0
+    beyond = result.beyond
     if target <= beyond:
         return None
     bound = look.plan.futility_bound(look.seeds, target - beyond)
@@ -268,9 +240,8 @@ def _chances(
     if look is None or standing is None or delta is None or not isinstance(design, Design):
         return None
     span = comparison.measure.span or 1.0
-    margin, beyond = comparison.settings.margin, _beyond(result, comparison)
-    null = _towards(result, comparison) * beyond
-    p_value = standing.two_sided_p_value(comparison.settings, null)
+    margin, beyond = comparison.settings.margin, result.beyond
+    p_value = standing.two_sided_p_value(comparison.settings, result.towards * beyond)
     equivalent = result.claim.direction == "equivalent"
     shown, assumed = (delta - beyond) / span, (effect - beyond) / span
     components = design.components.with_seed_sd(design.spread.sd)

@@ -99,6 +99,38 @@ class ClaimResult:
         return self.refusals[0].line if self.refusals else self.verdict.text
 
     @property
+    def towards(self) -> int:
+        """Sign of a difference, treatment minus control, in the claimed direction."""
+        higher = self.comparison is None or self.comparison.measure.higher_is_better
+        return 1 if (self.claim.direction != "loss") == higher else -1
+
+    @property
+    def beyond(self) -> float:
+        """Difference in the claimed direction that the claim's interval must lie beyond."""
+        margin = 0.0 if self.comparison is None else self.comparison.settings.margin
+        if self.claim.guardrail:
+            return -margin
+        return margin if self.claim.exceeds else 0.0
+
+    @cached_property
+    def held(self) -> tuple[float | None, float | None]:
+        """P-value of the claim at its look, before Holm's correction, and what it must be below.
+
+        Of a difference it is two-sided, of equivalence the larger of the two one-sided ones.
+        """
+        found, look = self.comparison, self.look
+        if found is None or found.standing is None or found.decision is None:
+            return None, None
+        settings, standing = found.settings, found.standing
+        threshold = None if look is None else look.threshold
+        if self.claim.direction != "equivalent":
+            return standing.two_sided_p_value(settings, self.towards * self.beyond), threshold
+        p_value = standing.equivalence_p_value(standing.about(settings), settings.margin)
+        if look is None or threshold is None:
+            return p_value, None
+        return p_value, look.equivalence_threshold or 1 - look.level
+
+    @property
     def _refused(self) -> RefusedClaim:
         return RefusedClaim(
             self.claim, self.slug, self.comparison, self.look, self.min_seeds, self.rivals

@@ -150,7 +150,7 @@ def _below(threshold: float) -> str:
 
 
 def _next_look(result: RefusedClaim, file: str) -> Iterator[str]:
-    look, needs = result.look, next_threshold(result)
+    look, needs = result.look, next_threshold(result.claim, result.look)
     if look is None or look.next is None or needs is None:
         return
     more = numerals.counted(look.next - (look.seeds or 0), "more run")

@@ -108,12 +108,11 @@ def _needs(plan: SequentialPlan, seeds: int, claim: Claim) -> float:
     return plan.threshold(seeds)
 
 
-def next_threshold(result: RefusedClaim) -> float | None:
+def next_threshold(claim: Claim, look: ClaimLook | None) -> float | None:
     """Return what the p-value must be below at the next look of a plan; None where none is left."""
-    look = result.look
     if look is None or look.plan is None or look.next is None:
         return None
-    return _needs(look.plan, look.next, result.claim)
+    return _needs(look.plan, look.next, claim)
 
 
 def _by_seeds(result: RefusedClaim, comparison: Comparison, design: Design) -> Settling:

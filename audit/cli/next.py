@@ -102,7 +102,7 @@ def _written(advice: Sequence[Advice], options: argparse.Namespace) -> str:
 
         return json_text(_document(advice, options))
     if options.format == "github":
-        return "".join(f"{line}\n" for line in _annotations(advice))  # escaped one by one
+        return "".join(f"{line}\n" for line in _annotations(advice))
     blocks = ["\n".join(map(visible, _lines(one))) for one in advice]
     return inert("\n\n".join(blocks) + "\n")
 
@@ -255,16 +255,11 @@ def _supposed(advice: Advice) -> str:
 
 
 def _annotations(advice: Sequence[Advice]) -> Iterator[str]:
+    from audit.cli.formats.github import Annotation
+
     for one in advice:
-        title, *rest = _lines(one)
-        message = "%0A".join(_escaped(line.strip()) for line in rest)
-        command = "warning" if one.word is None else "notice"
-        heading = _escaped(title).replace(":", "%3A").replace(",", "%2C")
-        yield f"::{command} title={heading}::{message}"
-
-
-def _escaped(text: str) -> str:
-    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        title, *rest = (visible(line.strip()) for line in _lines(one))
+        yield str(Annotation("notice" if one.word else "warning", title, "\n".join(rest)))
 
 
 def _document(advice: Sequence[Advice], options: argparse.Namespace) -> dict[str, Any]:
