@@ -28,7 +28,7 @@ from pathlib import Path
 from audit.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
-SAMPLES = ("reports", "templates", "schemas", "tests/data", "docs")
+SAMPLES = ("reports", "templates", "schemas", "tests/data", "docs", "benchmarks")
 ELISION = "..."
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\s*$")
 _NOT_RUN = re.compile(r"<!-- not run: (.+?) -->")
