@@ -39,7 +39,7 @@ Row = tuple[str, float, float | None]
 
 def rows() -> list[Row]:
     looks = tuple(range(4, 13))
-    spent = np.diff([0.0, *(0.05 * (s / 12) ** 2 for s in looks)])
+    spent = np.diff([0.0, *(0.05 * (s / 12) ** 2 for s in looks)]).tolist()
     plan = SequentialPlan(12)
     see = {"effect": 0.05, **DESIGN}
     equal = {"effect": 0.0, **DESIGN}
