@@ -2,9 +2,9 @@
 
     python tests/refresh.py
 
-Rules, reasons, the studies' pages, the comments on sample pull requests and every console block of
-README, CONTRIBUTING and docs are made from the code as it stands. After it ``git diff`` is empty on
-a tree that is up to date.
+Rules, reasons, the studies' pages, the page of the field, the comments on sample pull requests and
+every console block of README, CONTRIBUTING and docs are made from the code as it stands. After it
+``git diff`` is empty on a tree that is up to date.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
+import field
 from documented import ROOT, refresh
+from field_judged import judged
 from pull_requests import PULL_REQUESTS, commented, sample
 
 from audit.cli.main import main
@@ -43,6 +46,7 @@ def main_refresh() -> None:
     for name, arguments in GENERATED.items():
         write(ROOT / name, printed(arguments))
     print(printed(["render", str(ROOT / "reports")]), end="")
+    field.page(judged()).write(field.PAGE)
     for name in PULL_REQUESTS:
         with tempfile.TemporaryDirectory() as folder:
             write(sample(name), commented(name, Path(folder))[1])

@@ -44,6 +44,7 @@ def weakenings(claim: Claim, comparison: Comparison, look: ClaimLook | None) -> 
     yield from _shared_seeds(comparison)
     yield from _readings(comparison)
     yield from _looks(look)
+    yield from _decoding(comparison)
     yield from _runs(comparison)
     yield from _other_arms(comparison)
     if claim.direction == "gain":
@@ -171,6 +172,25 @@ def _other_arms(comparison: Comparison) -> Iterator[Weakening]:
         told.append(f"{name} over {comparison.against}{delta}, {verdict}")
     more = f"; {len(others) - OTHERS_SHOWN} more" if len(others) > OTHERS_SHOWN else ""
     yield Weakening("other-arms", "; ".join(told) + more)
+
+
+def _decoding(comparison: Comparison) -> Iterator[Weakening]:
+    """Say where copies were looked for as among greedy answers, since nobody says otherwise.
+
+    That is so for one answer per task; runs with records of their own need no such test.
+    """
+    found = comparison.evidence
+    if found is not None and found.reaches("A"):
+        return
+    runs = (run for side in (comparison.treatment, comparison.control) for run in side.runs)
+    for run in runs:
+        own = run.evaluation
+        if run.outcomes is None or own is None or own.greedy or own.sampled:
+            continue
+        if max(run.outcomes.samples, default=0) == 1:
+            line = "no temperature is recorded: copies are looked for as among greedy answers"
+            yield Weakening("decoding-not-recorded", line)
+            return
 
 
 def _collapse(comparison: Comparison) -> Iterator[Weakening]:

@@ -43,6 +43,9 @@ class FileResult:
         Ship, discuss or don't; None where no claim is guarded.
     since : tuple of str
         What the branch under judgement changed about it, a line a kind.
+    not_searched : str
+        Why earlier versions of the file were not searched, or not all, for looks that it does
+        not record; empty where they were, or need not be.
     """
 
     name: str
@@ -57,6 +60,7 @@ class FileResult:
     siblings: tuple[str, ...] = ()
     decision: DecisionView | None = None
     since: tuple[str, ...] = ()
+    not_searched: str = ""
 
 
 @dataclass(frozen=True, slots=True)

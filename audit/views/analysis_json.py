@@ -83,6 +83,7 @@ def comparison_json(comparison: Comparison, *, planned: bool = True) -> dict[str
         "variance": _variance(comparison),
         "floor": {**floor_json(comparison.floor), "of_delta": comparison.floor_of_delta},
         "design": _design(comparison) if planned else {"reason": _UNPLANNED},
+        "published_spread": _published(comparison),
         **_description(comparison),
         "reading": None if comparison.reading is None else asdict(comparison.reading),
         "format_and_content": _parsing(comparison),
@@ -124,6 +125,7 @@ def claim_json(result: ClaimResult) -> dict[str, Any]:
         "supported": result.supported,
         "stands": result.supported,
         "slug": result.slug,
+        "label": view.label or None,
         "reason": result.reason,
         "settles": view.settles,
         "settling": None if result.settling is None else asdict(result.settling),
@@ -141,13 +143,14 @@ def _look(result: ClaimResult) -> dict[str, Any] | None:
     look = result.look
     if look is None:
         return None
+    p_value, needs = result.held
     return {
         "kind": look.kind,
         "seeds": look.seeds,
         "first": look.first,
         "maximum": look.maximum,
-        "p": result.p_value,
-        "threshold": look.threshold,
+        "p": p_value,
+        "threshold": look.threshold if needs is None else needs,
         "next": look.next,
         "dated": look.dated,
         "total_error": look.total_error,
@@ -252,6 +255,14 @@ def _design(comparison: Comparison) -> dict[str, Any]:
         "to_see": _needed(remedy.to_see, span),
         "if_seen": _needed(remedy.if_seen, span),
     }
+
+
+def _published(comparison: Comparison) -> dict[str, Any]:
+    """Return where the sd of run scores lies among published ones, on a scale of [0, 1]."""
+    place = comparison.published_place
+    if isinstance(place, NotMeasured):
+        return {"reason": place.reason}
+    return {"sd": place.sd, "above": place.above, "of": asdict(place.typical), "decides": False}
 
 
 def _scaled(value: float | None, span: float) -> float | None:
