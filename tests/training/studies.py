@@ -78,12 +78,17 @@ def without_times(path: Path) -> Any:
     return document
 
 
-def launch(folder: Path, study: Path, output: Path, *more: str) -> subprocess.Popen[bytes]:
+def launch(
+    folder: Path, study: Path, output: Path, *more: str, until: bool = False
+) -> subprocess.Popen[bytes]:
     driver = folder / "driver.py"
     driver.write_text(DRIVER)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, *more, str(driver), str(study), "-o", str(output)],
+        [
+            *(sys.executable, *more, str(driver), str(study), "-o", str(output)),
+            *(("--until", "decided") if until else ()),
+        ],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
