@@ -59,7 +59,8 @@ def page() -> str:
     lines = [
         "# The same runs, judged by the last checkpoint and by the mean of five",
         "",
-        "Written by `python benchmarks/checkpoint_widths.py --write PAGE`.",
+        "Written by `python benchmarks/checkpoint_widths.py --write "
+        "benchmarks/checkpoint_widths.md`.",
         "Intervals are at 95%, for new tasks, training included, as one look without the plan, so",
         "that nothing but the checkpoints differs between the rows of a study.",
         "",

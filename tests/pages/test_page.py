@@ -86,14 +86,16 @@ def test_the_gppo_page_shows(gppo: str, shown: str) -> None:
 
 
 LOTTERY = [
-    "-0.001 [-0.032, +0.030]**, flat: equivalent",
-    """said "won" for 1, "lost" for 2 and "flat" for 7 of the 10 pairs of runs at one seed""",
-    "and for 13, 20 and 67 of all 100 pairs of one run per arm",
-    "| 6 | -0.058 | [-0.095, -0.021] | lost |",
-    "| 3 | +0.099 | [0.063, 0.135] | won |",
-    "| 9 | -0.001 | [-0.038, +0.036] | flat |",
-    "excluded zero in 33% of them",
-    "adaptive-clip 2217 of 16000 (14%)",
+    "on addition-50, mean of 5 steps, 80 to 100: **-0.005 [-0.016, +0.006]** over 300 tasks",
+    "on addition-50, at step 100: **+0.007 [-0.016, +0.030]** over 300 tasks",
+    "| fixed clip | 0.49 | [0.47, 0.52] | – | 10 |",  # noqa: RUF001
+    """said "won" for 0, "lost" for 2 and "flat" for 8 of the 10 pairs of runs at one seed""",
+    "and for 1, 9 and 90 of all 100 pairs of one run per arm",
+    "| 204 | -0.037 | [-0.055, -0.019] | lost |",
+    "| 203 | +0.038 | [0.007, 0.068] | won |",
+    "| 209 | +0.015 | [-0.006, +0.035] | flat |",
+    "excluded zero in 10% of them",
+    "adaptive-clip 2110 of 16000 (13%)",
     "a ratio left its bounds in 1,000 of 1,000 such updates and in 1,000 of 1,000",
     "data shuffle seed 0;",
     "10 of 10 seeds start alike in both arms",
@@ -108,8 +110,8 @@ def test_the_lottery_page_tells_what_each_seed_would_have_reported(template: str
         assert [part for part in LOTTERY if part not in made.text] == []
     else:
         assert "<h3>One seed each</h3>" in made.text
-        assert "and for 13, 20 and 67 of all 100 pairs of one run per arm" in made.text
-        row = "<td>3</td><td>+0.099</td><td>[0.063, 0.135]</td><td>won</td>"
+        assert "and for 1, 9 and 90 of all 100 pairs of one run per arm" in made.text
+        row = "<td>203</td><td>+0.038</td><td>[0.007, 0.068]</td><td>won</td>"
         assert row in made.text
 
 
@@ -151,7 +153,7 @@ def test_every_figure_of_a_page_lies_beside_it_and_is_described(gppo: str) -> No
 
 def test_a_figure_without_data_is_left_out_and_the_page_says_why(adaptive: str) -> None:
     assert adaptive.count("![") == 1
-    assert adaptive.count('No figure "') == 5
+    assert adaptive.count('No figure "') == 6
     assert "no rewards were logged by step" in adaptive
 
 
