@@ -32,6 +32,7 @@ def draw(variables: Variables) -> Drawing | str:
     if len(steps) < 2 or measure.parts:
         return "no two steps at which every finished run was evaluated"
     window = [step for step in sorted(measure.checkpoints) if step in steps]
+    beyond = steps[-1] + (steps[-1] - steps[0]) / (len(steps) - 1)
     figure, panels = canvas.panels(0.7 + 1.75 * len(trained), len(trained), share_x=True)
     words = []
     for place, (axes, arm) in enumerate(zip(panels, trained, strict=True)):
@@ -42,10 +43,14 @@ def draw(variables: Variables) -> Drawing | str:
         axes.grid(axis="y")
         if len(window) > 1:
             side = study.side(arm.name, replace(measure, checkpoints=tuple(window)))
-            _means(axes, side, window, colour)
+            axes.axvspan(window[0], window[-1], color=canvas.FAINT, alpha=0.12, linewidth=0)
+            _means(axes, side, beyond, canvas.ARM_MARKERS[place % 5], colour)
             words.append(_words(arm, side))
     panels[-1].set_xlabel("step")
-    panels[-1].set_xticks(list(steps), [str(step) for step in steps])
+    ticks = {float(step): str(step) for step in steps}
+    if words:
+        ticks[beyond] = f"mean of {len(window)}"
+    panels[-1].set_xticks(list(ticks), list(ticks.values()))
     return Drawing(figure, _told(measure, steps, window, words))
 
 
@@ -62,11 +67,10 @@ def _curves(axes: Axes, columns: list[tuple[int, Side]], colour: str) -> None:
         axes.plot(xs, ys, color=colour, marker="o", markersize=3, linewidth=0.8, alpha=0.45)
 
 
-def _means(axes: Axes, side: Side, window: list[int], colour: str) -> None:
-    """Shade the steps of the claim, and draw each run's mean over them as a line across."""
-    axes.axvspan(window[0], window[-1], color=canvas.FAINT, alpha=0.12, linewidth=0)
+def _means(axes: Axes, side: Side, place: float, marker: str, colour: str) -> None:
+    """Draw each run's mean over the steps of the claim, beside the steps."""
     scores = [float(run.score) for run in side.runs if run.score is not None]
-    axes.hlines(scores, window[0], window[-1], color=colour, linewidth=1.6)
+    axes.plot([place] * len(scores), scores, marker, color=colour, markersize=6, alpha=0.7)
 
 
 def _words(arm: ShownArm, side: Side) -> str:
