@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from audit.pages.figures import (
+    along_training,
     canvas,
-    checkpoints,
     deltas,
     lottery,
     power,
@@ -28,7 +28,7 @@ FIGURES: tuple[tuple[str, str, Draw], ...] = (
     ("deltas", "Every delta with its interval and the noise floor", deltas.draw),
     ("seeds", "Every training run's score, joined by seed", seeds.draw),
     ("lottery", "What each seed alone would have reported", lottery.draw),
-    ("checkpoints", "Every run's score along training, and its mean", checkpoints.draw),
+    ("checkpoints", "Every run's score along training, and its mean", along_training.draw),
     ("training", "Training: reward, clip activity, groups without advantage", training.draw),
     ("variance", "Where the uncertainty of the delta comes from", variance.draw),
     ("power", "Power against training seeds", power.draw),
