@@ -151,7 +151,7 @@ def test_a_log_that_leaves_out_responses_still_has_its_curves() -> None:
     )
     run = document["seed_results"][0]
     (curve,) = [
-        c for c in curves(from_document(document)) if (c.arm, c.run) == (run["method"], "1")
+        c for c in curves(from_document(document)) if (c.arm, c.run) == (run["method"], "101")
     ]
     first, fourth = run["training"][:2]
     assert "rewards" not in fourth
