@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from audit.cli.main import main
+from audit.errors import UsageError
 from audit.pages import Job, render
 from audit.pages.figures.drawing import same_drawing
+from audit.pages.page import Page
 from audit.resources import resource
 
 REPORTS = Path(str(resource("reports")))
@@ -214,11 +216,9 @@ def test_what_was_edited_by_hand_is_caught(
 
 
 def test_a_folder_is_rendered_to_what_is_committed(reports: Path) -> None:
-    for made in [
-        *reports.glob("*/page.md"),
-        *reports.glob("*/figures/*.svg"),
-        reports / "README.md",
-    ]:
+    studies = [recipe.parent for recipe in reports.glob("*/recipe.toml")]
+    figures = [figure for study in studies for figure in study.glob("figures/*.svg")]
+    for made in [*(study / "page.md" for study in studies), *figures, reports / "README.md"]:
         made.unlink()
     assert main(["render", str(reports), "-j", "2"]) == 0
     for path in sorted(p for p in REPORTS.rglob("*") if p.is_file()):
@@ -386,3 +386,15 @@ def test_a_page_does_not_call_a_clip_idle_whose_run_counted_it_acting(tmp_path: 
     path.write_text(json.dumps(document))
     text = render(Job((str(path),), "recipe.md.j2")).text
     assert "adaptive-clip clipped in 0 of the 500 updates that could have shown it" in text
+
+
+def test_a_page_that_cannot_be_written_leaves_its_figures_as_they_were(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    Page("page.md", "old", {"figures/a.svg": b"old", "figures/b.svg": b"old"}).write(page)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    # A folder stands where the second figure is to lie.
+    new = Page("page.md", "new", {"figures/a.svg": b"new", "figures": b"new"})
+    with pytest.raises(UsageError, match="it is a folder"):
+        new.write(page)
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before
