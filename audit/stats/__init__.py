@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from audit.stats.advantages import EstimatorMatch, matching_estimators
     from audit.stats.averages import (
         AverageDelta,
         BenchmarkCounts,
@@ -131,6 +132,7 @@ _HOME = {
     "EqualScores": "ties",
     "ErroredDelta": "errored",
     "ErroredReading": "errored",
+    "EstimatorMatch": "advantages",
     "FormatSplit": "content",
     "HolmResult": "records",
     "IntervalEstimate": "records",
@@ -194,6 +196,7 @@ _HOME = {
     "in_new_study": "remedies",
     "in_plan": "remedies",
     "last_contrast": "trajectory",
+    "matching_estimators": "advantages",
     "minimum_detectable_effect": "planning",
     "mixed_scales": "scales",
     "noise_floor": "floor",
@@ -260,6 +263,7 @@ __all__ = [
     "EqualScores",
     "ErroredDelta",
     "ErroredReading",
+    "EstimatorMatch",
     "FormatSplit",
     "HolmResult",
     "IntervalEstimate",
@@ -323,6 +327,7 @@ __all__ = [
     "in_new_study",
     "in_plan",
     "last_contrast",
+    "matching_estimators",
     "minimum_detectable_effect",
     "mixed_scales",
     "noise_floor",
