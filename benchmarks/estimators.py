@@ -51,15 +51,15 @@ def filtered(kind: str, size: int, state: np.random.Generator) -> Batch:
 
 
 def _mean(r: Batch) -> Batch:
-    return r.mean(axis=1, keepdims=True)
+    found: Batch = r.mean(axis=1, keepdims=True)
+    return found
 
 
 def _whitened(x: Batch, weights: Batch, epsilon: float = 1e-8) -> Batch:
     """Whiten values by the numbers of tokens that carry them, as a masked mean over tokens does."""
     centre = (x * weights).sum() / weights.sum()
     variance = ((x - centre) ** 2 * weights).sum() / (weights.sum() - 1)
-    found: Batch = (x - centre) / np.sqrt(variance + epsilon)
-    return found
+    return np.asarray((x - centre) / np.sqrt(variance + epsilon))
 
 
 def _lengths(r: Batch, state: np.random.Generator) -> Batch:

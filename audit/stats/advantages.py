@@ -310,8 +310,10 @@ def _cut_off(
         cut = size > limit + allowed
         inside = ~cut & (size > allowed)
         fits = np.abs(a - np.clip(formula.values, -limit, limit)) <= allowed
-        # What was not cut off must be the larger part, or any formula of large values fits.
-        if fits.all() and cut.any() and inside.sum() > cut.sum():
+        # What was not cut off must be the larger part, and of two sizes at the least, or any
+        # formula of large values fits.
+        sizes = np.unique(np.round(size[inside & (size < limit - allowed)], _FEWEST_DECIMALS))
+        if fits.all() and cut.any() and inside.sum() > cut.sum() and len(sizes) > 1:
             names.add(formula.name)
             closest = closest or formula
     if closest is None:

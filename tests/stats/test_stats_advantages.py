@@ -60,6 +60,10 @@ def test_advantages_cut_off_at_a_limit_are_told_with_the_limit() -> None:
     assert matching_estimators(r, a).clipped_at is None
 
 
+def test_two_values_of_one_group_are_too_few_to_tell_a_limit() -> None:
+    assert not matching_estimators([[1, 1, 1, 0]], [[0.5, 0.5, 0.5, -0.5]]).names
+
+
 def test_a_reward_less_a_term_that_is_not_logged_fits_nothing() -> None:
     state = np.random.default_rng(2)
     for _, name, formula in FORMULAS[:6]:

@@ -172,10 +172,25 @@ def _block(run: Settled, said: Said, logs: Notes) -> dict[str, Any]:
         block["environment"] = {"packages": packages}
     for piece in run.run.pieces:
         block |= {key: value for key, value in piece.extra.items() if key not in block}
-    rows = {step: row for piece in reversed(run.run.pieces) for step, row in piece.log.items()}
-    if rows and "training" not in block:
-        block |= telemetry.of_rows(_thinned(rows, logs), "the runs", logs)
+    if "training" not in block:
+        block |= _training(run, logs)
     return block
+
+
+def _training(run: Settled, logs: Notes) -> dict[str, Any]:
+    """Return ``telemetry`` and ``training``: logged figures, and rollouts where they are kept."""
+    pieces = run.run.pieces
+    rows = {step: row for piece in reversed(pieces) for step, row in piece.log.items()}
+    block = telemetry.of_rows(_thinned(rows, logs), "the runs", logs) if rows else {}
+    rollouts = next((piece.rollouts for piece in pieces if piece.rollouts), None)
+    if rollouts is None:
+        return block
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    lost: list[str] = []
+    settings, drawn = rollouts.blocks(run.run.config, names, run.run.label, lost)
+    for sentence in lost:
+        logs.say(sentence)
+    return telemetry.with_rollouts(block, settings, drawn)
 
 
 def _thinned(rows: dict[int, Any], logs: Notes) -> dict[int, Any]:

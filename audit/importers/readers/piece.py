@@ -8,6 +8,7 @@ from typing import Any
 
 from audit.importers.metric_names import ACCURACY
 from audit.importers.readers.found import Found
+from audit.importers.readers.rollouts import RolloutLog
 from audit.importers.readers.tally import AnswerTally
 
 
@@ -139,6 +140,8 @@ class RunPiece:
         In the order of the source.
     log : dict
         Step to logged figures by name.
+    rollouts : RolloutLog or None
+        Rewards and advantages of what the training drew.
     started : str or None
         When the run began, as the source says it: two runs of one start are one.
     model : str or None
@@ -182,6 +185,7 @@ class RunPiece:
     planned_steps: int | None = None
     evaluations: list[Evaluated] = field(default_factory=list)
     log: dict[int, dict[str, Any]] = field(default_factory=dict)
+    rollouts: RolloutLog | None = None
     started: str | None = None
     model: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
