@@ -36,7 +36,7 @@ def with_rollouts(
     logged = {step["step"]: step for step in block.get("training", ())}
     steps = sorted({*logged, *drawn})
     training = [{"step": s} | drawn.get(s, {}) | logged.get(s, {}) for s in steps]
-    return {"telemetry": settings, "training": training}
+    return {"telemetry": block.get("telemetry", {}) | settings, "training": training}
 
 
 def of_columns(columns: Any, where: str, notes: Notes) -> dict[str, Any]:

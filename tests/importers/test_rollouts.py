@@ -35,7 +35,7 @@ def evaluation(root: Path, arm: str, seed: int) -> None:
 
 
 def brought(root: Path) -> dict[str, Any]:
-    found = bring_in([str(root)], Said(controls=("plain",)))
+    found = bring_in([str(root)], Said(control=("plain",)))
     assert found.questions == []
     assert found.document is not None
     return found.document
@@ -49,7 +49,7 @@ def swift(root: Path, arm: str, seed: int, *, scaled: bool, more: dict[str, Any]
     ]
     rows[-1]["eval_accuracy"] = 0.25 * seed
     put_lines(folder / "logging.jsonl", rows)
-    put_json(folder / "args.json", {"seed": seed, "model": "m", **more})
+    put_json(folder / "args.json", {"seed": seed, "model": "m", "beta": len(arm), **more})
     put_lines(
         folder / "completions.jsonl",
         [
