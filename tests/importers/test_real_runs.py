@@ -162,7 +162,9 @@ def test_of_58_folders_those_that_are_stale_or_never_ran_are_found_and_no_other(
     tmp_path: Path,
 ) -> None:
     """Nine averages of 0 over answers that score, five empty folders that are copies, 44 good."""
-    stale, dead, place = set(), set(), 0
+    stale: set[Path] = set()
+    dead: set[Path] = set()
+    place = 0
     for copy in range(10):
         part = tmp_path / f"part{copy}"
         good(part)

@@ -98,8 +98,8 @@ def compose(
         document["reported"] = merged
     document["provenance"] = _commit(everything, notes)
     imported = _imported(everything, walked, readers, said, notes)
-    if fields := origins.fields(imported):
-        imported["fields"] = fields
+    if sources := origins.fields(imported):
+        imported["fields"] = sources
     document["provenance"] |= {"imported": imported}
     _refuse_broken_contract(document, walked)
     return document
