@@ -63,7 +63,7 @@ def _whitened(x: Batch, weights: Batch, epsilon: float = 1e-8) -> Batch:
 
 
 def _lengths(r: Batch, state: np.random.Generator) -> Batch:
-    return state.integers(20, 400, r.shape).astype(np.float32)
+    return np.asarray(state.integers(20, 400, r.shape), dtype=np.float32)
 
 
 # Label, name of the estimator, formula in the order and precision of the trainers.

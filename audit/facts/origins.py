@@ -43,7 +43,8 @@ def _origin(results: Results, entry: Mapping[str, Any], below: tuple[str, ...]) 
 def _fields(results: Results) -> dict[tuple[str, ...], Mapping[str, Any]]:
     imported = results.block("provenance").get("imported") or {}
     fields = imported.get("fields") or () if results.sound is not None else ()
-    return {tuple(parts(entry["pointer"])): entry for entry in fields}
+    told = (entry for entry in fields if {"pointer", "file"} <= entry.keys())
+    return {tuple(parts(entry["pointer"])): entry for entry in told}
 
 
 def copied_files(results: Results) -> Iterator[tuple[str, str, str]]:

@@ -186,9 +186,9 @@ def not_the_last_checkpoint(run: Run) -> Iterator[CheckResult]:
     Fix
         Evaluate the last checkpoint, or record selected_on.
     Bad
-        "checkpoint_step": 60 in a run that logs 100 steps
+        "checkpoint_step": 60, and "step": 100 at the end of "training"
     Good
-        "checkpoint_step": 100 in a run that logs 100 steps
+        "checkpoint_step": 100, and "step": 100 at the end of "training"
     """
     logged = [step["step"] for step in run.training if "step" in step]
     evaluated = [e for e in run.evaluations if e.checkpoint_step is not None]

@@ -9,7 +9,7 @@ from typing import Any
 from audit import __version__
 from audit.errors import ImportRefused
 from audit.importers import telemetry
-from audit.importers.folder.origins import Origins
+from audit.importers.folder.field_places import Origins
 from audit.importers.folder.run_seeds import configured_seed
 from audit.importers.folder.said import Said
 from audit.importers.folder.settling import Settled
