@@ -81,6 +81,8 @@ class Evaluated:
         ``source``.
     asked : int or None
         Answers per task that the settings asked for.
+    by_count : bool
+        Whether ``value`` is a share of right answers only if it fits ``examples``, in every run.
     by_content : bool
         Whether tasks are told apart by their text: then two equal ones are one with twice the
         answers.
@@ -100,6 +102,7 @@ class Evaluated:
     printed: dict[str, float] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
     asked: int | None = None
+    by_count: bool = False
     by_content: bool = False
 
     @property
