@@ -13,7 +13,7 @@ from audit.importers.readers.tally import AnswerTally
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """Where a figure stands: a file, and its line or key there."""
 
     file: Found
@@ -100,7 +100,7 @@ class Evaluated:
     counts: bool = True
     source: Found | None = None
     printed: dict[str, float] = field(default_factory=dict)
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, SourcePlace] = field(default_factory=dict)
     asked: int | None = None
     by_count: bool = False
     by_content: bool = False

@@ -9,7 +9,7 @@ from typing import Any
 
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Place, RunPiece
+from audit.importers.readers.piece import Evaluated, SourcePlace, RunPiece
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.tally import AnswerTally, digest
 from audit.importers.readers.values import metric_of_rewards, outcome_of
@@ -95,7 +95,7 @@ def _piece(
     evaluation = Evaluated(benchmark, metric_of_rewards(tally), tally=tally, source=found)
     if score is not None and result is not None:
         evaluation.printed["mean"] = score
-        evaluation.places["printed/mean"] = Place(result, None, "score")
+        evaluation.places["printed/mean"] = SourcePlace(result, None, "score")
     piece.evaluations = [evaluation]
     return piece
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, Place, RunPiece
+from audit.importers.readers.piece import Evaluated, SourcePlace, RunPiece
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.tally import AnswerTally
 from audit.importers.readers.values import metric_of_rewards, outcome_of
@@ -84,8 +84,8 @@ def _piece(
     ]
     _add_printed(piece.evaluations[0], metadata, beside, column)
     if first_empty is not None:
-        piece.evaluations[0].places["empty"] = Place(found, first_empty, "completion")
-    piece.evaluations[0].places["mean_seconds"] = Place(found, None, "generation_ms")
+        piece.evaluations[0].places["empty"] = SourcePlace(found, first_empty, "completion")
+    piece.evaluations[0].places["mean_seconds"] = SourcePlace(found, None, "generation_ms")
     if len(tally):
         low, high = tally.per_task
         piece.notes.append(
@@ -105,10 +105,10 @@ def _add_printed(
     mean, answers = number(metadata.get(average)), integer(metadata.get(asked))
     if mean is not None:
         evaluation.printed["mean"] = mean
-        evaluation.places["printed/mean"] = Place(beside, None, average)
+        evaluation.places["printed/mean"] = SourcePlace(beside, None, average)
     if answers is not None and answers >= 0:
         evaluation.printed["answers_per_task"] = answers
-        evaluation.places["printed/answers_per_task"] = Place(beside, None, asked)
+        evaluation.places["printed/answers_per_task"] = SourcePlace(beside, None, asked)
 
 
 def _compare(

@@ -10,7 +10,7 @@ from typing import Any
 from audit.importers.numbers import number
 from audit.importers.readers.found import Found
 from audit.importers.readers.logged import evaluations_of
-from audit.importers.readers.piece import LoggedSteps, Place, RunPiece
+from audit.importers.readers.piece import LoggedSteps, SourcePlace, RunPiece
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -100,7 +100,7 @@ def _piece(
         logged=logged,
     )
     for evaluation in piece.evaluations:
-        evaluation.places[""] = Place(found, logged.lines.get(evaluation.step or 0))
+        evaluation.places[""] = SourcePlace(found, logged.lines.get(evaluation.step or 0))
     for evaluation in piece.evaluations:
         evaluation.more.setdefault("split", "validation")
     return piece
