@@ -8,7 +8,7 @@ from typing import Any
 
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, SourcePlace, RunPiece
+from audit.importers.readers.piece import Evaluated, RunPiece, SourcePlace
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.tally import AnswerTally
 from audit.importers.readers.values import metric_of_rewards, outcome_of

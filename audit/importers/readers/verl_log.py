@@ -10,7 +10,7 @@ from typing import Any
 from audit.importers.numbers import number
 from audit.importers.readers.found import Found
 from audit.importers.readers.logged import evaluations_of
-from audit.importers.readers.piece import LoggedSteps, SourcePlace, RunPiece
+from audit.importers.readers.piece import LoggedSteps, RunPiece, SourcePlace
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
