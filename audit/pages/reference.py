@@ -19,10 +19,12 @@ from audit.pages.render import shipped_templates
 from audit.pages.rounds import ShownReplication, ShownRound
 from audit.pages.variables import Noise, ShownFinding, Variables, Verified
 from audit.views.claim_view import ClaimView
+from audit.views.headline_view import Headline
 from audit.views.run_view import RunView
 
 # Records in the order a reader meets them.
 RECORDS: tuple[type, ...] = (
+    Headline,
     ShownArm,
     RunView,
     SeedRow,
