@@ -16,7 +16,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
 from audit import numerals
-from audit.errors import AuditError, UsageError
+from audit.errors import AuditError, UsageError, did_you_mean
 from audit.pages import csv_cells, html, inline, latex, markdown
 from audit.pages.csv_cells import Csv
 from audit.pages.latex import Latex
@@ -60,6 +60,12 @@ _LARGEST_FACTOR = 2**1024  # past every float; powers of powers would fill the m
 _WIDENING = frozenset(
     "center expandtabs format format_map join ljust replace rjust translate zfill".split()  # noqa: SIM905 - a list of words
 )
+
+
+def shipped_templates() -> tuple[str, ...]:
+    """Return the names of the templates that come with audit."""
+    folder = resource("templates")
+    return tuple(sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".j2")))
 
 
 class PageEnvironment(ImmutableSandboxedEnvironment):
@@ -298,7 +304,8 @@ def one_line_errors(place: str, shift: int = 0) -> Iterator[None]:
     try:
         yield
     except TemplateNotFound as error:
-        raise UsageError(f"no template {error.name!r}; audit templates lists them") from None
+        hint = did_you_mean(str(error.name), shipped_templates())
+        raise UsageError(f"no template {error.name!r}{hint}; audit templates lists them") from None
     except TemplateSyntaxError as error:
         name, text = error.filename or place, error.message or "syntax error"
         raise UsageError(text, path=name, line=error.lineno + shift) from None

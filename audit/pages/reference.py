@@ -13,9 +13,8 @@ from audit.pages import markdown
 from audit.pages.arms import SeedRow, ShownArm
 from audit.pages.check_table import CheckRow
 from audit.pages.deltas import Delta
-from audit.pages.environment import KEPT_FILTERS
+from audit.pages.environment import KEPT_FILTERS, shipped_templates
 from audit.pages.recipe import recipe_keys
-from audit.pages.render import shipped_templates
 from audit.pages.rounds import ShownReplication, ShownRound
 from audit.pages.variables import Noise, ShownFinding, Variables, Verified
 from audit.views.claim_view import ClaimView

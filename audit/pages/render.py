@@ -26,7 +26,6 @@ from audit.pages.page import Page
 from audit.pages.recipe import read_recipe, recipe_beside
 from audit.pages.variables import Variables, gather
 from audit.policy import Policy, find_policy
-from audit.resources import resource
 from audit.results import load
 from audit.safetext import one_line
 
@@ -231,9 +230,3 @@ def _left_out(study: Variables, template: str) -> Iterable[str]:
         where = "" if study.recipe.path else " in a recipe.toml beside it"
         text = f"no section {', '.join(lacking)}; write {keys}{where}"
         yield one_line(f"{place}: hint: {text}")
-
-
-def shipped_templates() -> tuple[str, ...]:
-    """Return the names of the templates that come with audit."""
-    folder = resource("templates")
-    return tuple(sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".j2")))

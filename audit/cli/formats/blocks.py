@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _LABEL = 18
 _LEFT = 28
 _NEXT = 7
+_NARROWEST = 30  # of a column of text
 _COMMAND = ": audit "
 # Comparisons, claims and pairs of rounds shown; the findings name every refused claim.
 _SHOWN = 20
@@ -84,8 +85,12 @@ def block(view: ClaimView, width: int, study: str = "") -> list[str]:
     if view.weakened_by:
         lines.append("  weakened by")
         longest = max(len(one.slug) for one in view.weakened_by) + 2
+        fits = width - longest - 4 >= _NARROWEST
         for one in view.weakened_by:
-            lines += _labelled(f"    {one.slug}", one.text, width, longest + 4)
+            if not fits:
+                lines.append(f"    {one.slug}")
+            label, indent = (f"    {one.slug}", longest + 4) if fits else ("", 6)
+            lines += _labelled(label, one.text, width, indent)
     lines += _indented(_wrapped(view.why, width - 2))
     label = "  next"
     for act in view.next:
@@ -195,7 +200,9 @@ def _more(number: int, noun: str, plural: str = "") -> list[str]:
 def _wrapped(text: str, room: int) -> list[str]:
     """Wrap a text, a p-value and an interval never in their middle."""
     tied = _TIED.sub(lambda match: match[0].replace(" ", _NO_BREAK), visible(text))
-    lines = textwrap.wrap(tied, max(room, 30), break_on_hyphens=False, break_long_words=False)
+    lines = textwrap.wrap(
+        tied, max(room, _NARROWEST), break_on_hyphens=False, break_long_words=False
+    )
     return [line.replace(_NO_BREAK, " ") for line in lines]
 
 

@@ -51,7 +51,7 @@ def _variables(
         "heading": HEADING,
         "rows": [
             {
-                "kind": row.word or ("unjudged" if row.badness else "nothing"),
+                "kind": f"is-{row.result.replace(' ', '-')} word-{row.word or 'none'}",
                 "cells": [shortened(cell, 160) for cell in row_cells(row)],
             }
             for row in rows
