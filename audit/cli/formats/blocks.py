@@ -85,12 +85,8 @@ def block(view: ClaimView, width: int, study: str = "") -> list[str]:
     if view.weakened_by:
         lines.append("  weakened by")
         longest = max(len(one.slug) for one in view.weakened_by) + 2
-        fits = width - longest - 4 >= _NARROWEST
         for one in view.weakened_by:
-            if not fits:
-                lines.append(f"    {one.slug}")
-            label, indent = (f"    {one.slug}", longest + 4) if fits else ("", 6)
-            lines += _labelled(label, one.text, width, indent)
+            lines += _labelled(f"    {one.slug}", one.text, width, longest + 4)
     lines += _indented(_wrapped(view.why, width - 2))
     label = "  next"
     for act in view.next:
@@ -200,13 +196,15 @@ def _more(number: int, noun: str, plural: str = "") -> list[str]:
 def _wrapped(text: str, room: int) -> list[str]:
     """Wrap a text, a p-value and an interval never in their middle."""
     tied = _TIED.sub(lambda match: match[0].replace(" ", _NO_BREAK), visible(text))
-    lines = textwrap.wrap(
-        tied, max(room, _NARROWEST), break_on_hyphens=False, break_long_words=False
-    )
+    room = max(room, _NARROWEST)
+    lines = textwrap.wrap(tied, room, break_on_hyphens=False, break_long_words=False)
     return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def _labelled(label: str, text: str, width: int, indent: int = _LABEL) -> list[str]:
+    if width - indent < _NARROWEST and label:  # the text goes below its label
+        inner = len(label) - len(label.lstrip()) + 2
+        return [label, *(" " * inner + line for line in _wrapped(text, width - inner))] * bool(text)
     lines = _wrapped(text, width - indent)
     return [f"{label if n == 0 else '':<{indent}}{line}" for n, line in enumerate(lines)]
 

@@ -20,7 +20,7 @@ from audit.fleet.rows import Counts, Row
 from audit.numerals import counted
 from audit.policy import Policy
 from audit.safetext import inert, shortened, visible
-from audit.views.claim_view import REFUSED, ClaimView
+from audit.views.claim_view import ClaimView
 
 HEADING = ("result", "study", "claim", "difference", "runs", "")
 _MOST = 160
@@ -45,7 +45,7 @@ def _lines(
         yield f"No claim was found: {escaped(HOW_TO_CLAIM)}; {escaped(NOTHING_CLAIMED)}."
         yield ""
     claimed = [row for row in rows if row.view is not None and row.view.claimed]
-    for row in sorted(claimed, key=lambda row: row.word != REFUSED):
+    for row in claimed:
         yield "<br>\n".join(claim_lines(row, one_file=len(results.files) == 1))
         yield ""
     if rows:
