@@ -55,7 +55,8 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "A template's own folder is searched before the shipped one, so parts can be replaced."
     yield "Undefined names are errors. Text is escaped for Markdown (NAME.md.j2), tables included,"
-    yield "or for HTML (NAME.html.j2). A bare float is an error: a filter writes it."
+    yield "for HTML (NAME.html.j2), LaTeX (NAME.tex.j2) or CSV (NAME.csv.j2). A bare float is an"
+    yield "error: a filter writes it; a CSV file alone has it unrounded, and nothing for None."
     yield ""
     yield "VARIABLES"
     yield from _attributes(Variables)

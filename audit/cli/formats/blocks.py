@@ -113,7 +113,7 @@ def _head(word: str, what: str, label: str, width: int) -> Iterator[str]:
 def _hanging(line: str, width: int, indent: int) -> list[str]:
     return textwrap.wrap(
         visible(line),
-        max(width, 40),
+        max(width, _NARROWEST),
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         break_long_words=False,

@@ -56,7 +56,9 @@ def _file(file: FileResult, style: Style) -> Iterator[str]:
         yield ""
         yield from _not_checked(report, style)
     yield ""
-    yield "  " + _last_line(report, hidden, bool(groups), style)
+    last = _last_line(report, hidden, bool(groups), style)
+    parts = [last] if len(last) + 2 <= style.width else last.split("   ")
+    yield from (f"  {part}" for part in parts)
 
 
 def _header(file: FileResult, report: Report, style: Style) -> Iterator[str]:
