@@ -8,7 +8,6 @@ finds it again.
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 import os
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.errors import InputError, UsageError
+from audit.training.environment import now
 from audit.writing import write_whole
 
 _LOCK = "lock"
@@ -91,7 +91,7 @@ class Ledger:
             When another process holds it.
         """
         path, own = self.folder / _LOCK, {"process": os.getpid(), "host": platform.node()}
-        text = json.dumps({**own, "since": _now()})
+        text = json.dumps({**own, "since": now()})
         while True:
             try:
                 with path.open("x", encoding="utf-8") as file:
@@ -155,10 +155,6 @@ def _alive(process: int) -> bool:
     except OSError:
         return True
     return True
-
-
-def _now() -> str:
-    return datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
 
 
 def _sha256(text: str) -> str:

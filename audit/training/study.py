@@ -224,6 +224,8 @@ def run_study(
     document = _document(bench, wanted, kept)
     if state is None or state.is_main_process:
         write_whole(output, to_text(document).encode())
+    if state is not None:
+        state.wait_for_everyone()  # whoever calls this again reads what the main process has kept
     return document
 
 

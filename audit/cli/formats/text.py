@@ -57,8 +57,13 @@ def _file(file: FileResult, style: Style) -> Iterator[str]:
         yield from _not_checked(report, style)
     yield ""
     last = _last_line(report, hidden, bool(groups), style)
-    parts = [last] if len(last) + 2 <= style.width else last.split("   ")
-    yield from (f"  {part}" for part in parts)
+    line = " "
+    for part in last.split("   "):  # a count is never broken in its middle
+        if line.strip() and len(line) + 3 + len(part) > style.width:
+            yield line
+            line = " "
+        line += f"   {part}" if line.strip() else f" {part}"
+    yield line
 
 
 def _header(file: FileResult, report: Report, style: Style) -> Iterator[str]:
