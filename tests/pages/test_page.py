@@ -90,7 +90,7 @@ def test_the_gppo_page_shows(gppo: str, shown: str) -> None:
 LOTTERY = [
     "on addition-50, mean of 5 steps, 80 to 100: **-0.005 [-0.016, +0.006]** over 300 tasks",
     "on addition-50, at step 100: **+0.007 [-0.016, +0.030]** over 300 tasks",
-    "| fixed clip | 0.49 | [0.47, 0.52] | – | 10 |",  # noqa: RUF001
+    "| fixed clip | 0.494 | [0.472, 0.516] | – | 10 |",  # noqa: RUF001
     """said "won" for 0, "lost" for 2 and "flat" for 8 of the 10 pairs of runs at one seed""",
     "and for 1, 9 and 90 of all 100 pairs of one run per arm",
     "| 204 | -0.037 | [-0.055, -0.019] | lost |",
@@ -122,11 +122,12 @@ def test_a_study_of_one_score_a_run_has_no_section_of_single_seeds(gppo: str) ->
 
 
 def test_a_page_has_its_sections_in_order(adaptive: str, gppo: str) -> None:
-    for page, word in (
-        (adaptive, "NO VERDICT, one training seed"),
-        (gppo, "flat: INCONCLUSIVE, not claimed"),
+    for page, word, empty in (
+        (adaptive, "NO VERDICT, one training seed", ""),
+        (gppo, "flat: INCONCLUSIVE, not claimed", "Climb"),  # one round: nothing to tell
     ):
-        assert re.findall(r"^## (.*)$", page, flags=re.MULTILINE) == [word, *SECTIONS]
+        expected = [word, *(section for section in SECTIONS if section != empty)]
+        assert re.findall(r"^## (.*)$", page, flags=re.MULTILINE) == expected
 
 
 def test_the_word_a_conflict_and_one_seed_are_said_above_the_recipe(adaptive: str) -> None:
