@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from audit.errors import UsageError
+from audit.errors import UsageError, did_you_mean
 from audit.results import DEFAULT_METRIC, Results
 from audit.schema import keys_of
 
@@ -215,6 +215,7 @@ def parse_claim(text: str, names: Names | None = None) -> Claim:
         choices = ", ".join(DIRECTIONS)
         raise UsageError(
             f"claim {text!r}: direction must be one of {choices}, not {match['direction']!r}"
+            f"{did_you_mean(direction, DIRECTIONS)}"
         )
     claim = Claim(
         direction=direction,

@@ -794,6 +794,64 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "the line below it says what would settle it",
     ),
     (
+        "not-claimed",
+        WORD,
+        "claim",
+        "not claimed",
+        "The file says nothing about this comparison, so nothing is judged: the verdict beside it "
+        "is what the data would say.",
+        "write the claim down before the result: audit import --claim, or claims in the file",
+    ),
+    (
+        "not-judged",
+        WORD,
+        "file",
+        "not judged",
+        "The file could not be read, breaks its contract, or compares nothing.",
+        "audit verify names the place",
+    ),
+    (
+        "ship",
+        WORD,
+        "claim",
+        "ship",
+        "Every claim that the study rests on is supported, and no guarded measure got worse.",
+        "",
+    ),
+    (
+        "discuss",
+        WORD,
+        "claim",
+        "discuss",
+        "A claim that the study rests on is not supported, or a loss of a guarded measure is not "
+        "excluded.",
+        "read the claims that are named beside it",
+    ),
+    (
+        "don't-ship",
+        WORD,
+        "claim",
+        "don't ship",
+        "A measure that the study claims or guards got worse.",
+        "",
+    ),
+    (
+        "train-on",
+        WORD,
+        "looks",
+        "train on",
+        "The plan has seeds left, and the next of them can still settle the claim.",
+        "train one more run per arm and look again",
+    ),
+    (
+        "at-maximum",
+        WORD,
+        "looks",
+        "at the maximum of the plan",
+        "Every seed that the plan allows is trained, and the claim is not supported.",
+        "a new study with a new plan",
+    ),
+    (
         "no-verdict",
         WORD,
         "claim",
@@ -808,6 +866,15 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "claim",
         "gain",
         "The whole interval lies above zero: the arm is better.",
+        "",
+    ),
+    (
+        "flat",
+        WORD,
+        "claim",
+        "flat",
+        "The interval includes zero. The second word says whether a difference that matters is "
+        "ruled out (equivalent) or not (inconclusive).",
         "",
     ),
     (
@@ -875,11 +942,16 @@ def rank(slug: str) -> int:
 
 
 def find_reason(name: str) -> Reason | None:
-    """Return the reason with this slug, whatever the case; ``benchmark-only gain`` is one too."""
-    wanted = name.strip().lower()
-    return (
-        REASONS.get(wanted) or REASONS.get(wanted.upper()) or REASONS.get(wanted.partition(" ")[0])
-    )
+    """Return the reason with this slug, whatever the case.
+
+    What is printed is understood too: ``NOT CLAIMED``, ``benchmark-only gain`` and
+    ``flat: inconclusive``, of which the second word is meant.
+    """
+    whole = name.strip().lower()
+    wanted = whole.partition(": ")[2].partition(",")[0] or whole
+    tries = (wanted, wanted.upper(), "-".join(wanted.split()), wanted.partition(" ")[0])
+    by_words = (slug for slug, reason in REASONS.items() if reason.words == wanted)
+    return next((REASONS[one] for one in (*tries, *by_words) if one in REASONS), None)
 
 
 def words_for(slug: str) -> str:

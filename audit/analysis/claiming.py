@@ -20,14 +20,15 @@ from audit.analysis.verdict import Refusal, Verdict, Weakening
 from audit.analysis.weakening import shared_seeds_line, weakenings
 from audit.analysis.what_settles import RefusedClaim, Settling, settling
 from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
+from audit.display import Displayed
 from audit.facts.look_alikes import look_alikes
 from audit.results import Results
 
 _SUPPORTED = "supported"
 
 
-@dataclass(frozen=True)
-class ClaimResult:
+@dataclass(frozen=True, repr=False)
+class ClaimResult(Displayed):
     """A claim and what became of it.
 
     Attributes
@@ -65,6 +66,11 @@ class ClaimResult:
     family_p_value: float = 1.0
     look: ClaimLook | None = None
     rivals: int = 1
+
+    @property
+    def delta(self) -> float | None:
+        """The difference of the arms' means, in the metric's units; None without a comparison."""
+        return None if self.comparison is None else self.comparison.delta
 
     @property
     def evidence(self) -> str | None:

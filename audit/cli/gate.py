@@ -26,7 +26,7 @@ from audit.cli.judging_options import (
 )
 from audit.cli.looked_option import looked_of
 from audit.cli.output import guard, publish
-from audit.errors import InputError, UsageError
+from audit.errors import InputError, UsageError, did_you_mean
 from audit.fleet.families import joined
 from audit.fleet.files import FileResult, FileResults, collect
 from audit.fleet.judging import BothPolicies, Judge, lost
@@ -144,6 +144,7 @@ def _also(entry: str) -> tuple[str, str]:
     if not sign or not path or name not in _FORMATS:
         raise UsageError(
             f"--also takes FORMAT=FILE with a format of {', '.join(_FORMATS)}, not {entry!r}"
+            f"{did_you_mean(name, _FORMATS)}"
         )
     return name, path
 

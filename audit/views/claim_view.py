@@ -49,8 +49,8 @@ class ClaimView:
         ``supported``, ``refused``, or ``not claimed``.
     sentence : str
         ``gain in accuracy of dapo over grpo on math500``; for a comparison what was compared.
-    typed : str
-        The claim as one types it; for a comparison the sentence.
+    typed, direction : str
+        The claim as one types it, and what it says; for a comparison the sentence and nothing.
     label : str
         Why it is refused, in one word that ``audit explain`` knows; empty where supported.
     slug : str
@@ -58,6 +58,8 @@ class ClaimView:
     estimate, size, runs : str
         ``+0.061 [0.030, 0.092]``; ``0.412 to 0.473; 5 v 5 runs (B), 500 tasks x 4``;
         ``5 v 5 (B)``.
+    figures, detail : str
+        ``accuracy +0.061, 95% interval [0.030, 0.092]``; the verdict's second word.
     judged_by : str
         Level, target, degrees of freedom and p; empty without a verdict.
     verdict, word : str
@@ -102,6 +104,9 @@ class ClaimView:
     improvement: Improvement | None = None
     id: str = ""
     p_value: float | None = None
+    figures: str = ""
+    detail: str = ""
+    direction: str = ""
 
     @property
     def claimed(self) -> bool:
@@ -183,6 +188,9 @@ def claim_view(result: ClaimResult) -> ClaimView:
         improvement=_improvement(view) if view else None,
         id=result.claim.id,
         p_value=result.holm_p_value,
+        figures=_figures(view) if view else "",
+        detail=result.verdict.detail or "",
+        direction=result.claim.direction,
     )
 
 
@@ -206,6 +214,8 @@ def unclaimed_view(comparison: Comparison) -> ClaimView:
         aside=view.tipping,
         evidence=view.grade,
         improvement=_improvement(view),
+        figures=_figures(view),
+        detail=comparison.verdict.detail or "",
     )
 
 
@@ -257,6 +267,10 @@ def _named(claim: Claim, comparison: Comparison | None) -> Claim:
     if claim.margin is None and claim.direction in ("equivalent", "no loss"):
         claim = replace(claim, margin=comparison.settings.margin)  # the policy's
     return replace(claim, arm=comparison.arm, against=comparison.against, benchmark=benchmark)
+
+
+def _figures(view: ComparisonView) -> str:
+    return f"{view.comparison.metric} {view.figures}" if view.figures else ""
 
 
 def _improvement(view: ComparisonView) -> Improvement | None:

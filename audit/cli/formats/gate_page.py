@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # More lines than this no one reads in a picture; the table holds the rest.
 MOST_DRAWN = 100
 _ROW_INCHES = 0.44  # two lines of label
+_WIDTH_INCHES = 9.0  # names on one side, figures on the other
 
 
 def gate_page(rows: Sequence[Row], counts: Counts, results: FileResults, policy: Policy) -> str:
@@ -52,7 +53,7 @@ def _variables(
         "heading": HEADING,
         "rows": [
             {
-                "kind": row.word or ("unjudged" if row.badness else "nothing"),
+                "kind": f"is-{row.result.replace(' ', '-')} word-{row.word or 'none'}",
                 "cells": [shortened(cell, 160) for cell in row_cells(row)],
             }
             for row in rows
@@ -78,7 +79,7 @@ def forest_svg(rows: Sequence[Row]) -> tuple[Any, int]:
     from audit.pages.figures.figure import Figure
 
     with canvas.styled():
-        figure, (axes,) = canvas.panels(0.9 + _ROW_INCHES * len(shown))
+        figure, (axes,) = canvas.panels(0.9 + _ROW_INCHES * len(shown), width=_WIDTH_INCHES)
         forest.draw_lines(axes, shown)
         axes.set_xlabel("improvement as a share of the metric's scale, right of 0 is better")
         svg = canvas.svg(figure, "gate")
