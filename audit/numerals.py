@@ -80,6 +80,11 @@ def percent(value: Number, digits: int = 0) -> str:
     return ABSENT if value is None else f"{fraction(100 * _finite(value), digits)}%"
 
 
+def level(value: Number) -> str:
+    """Write a confidence level in per cent, as exact as it was set: ``95%``, ``98.63%``."""
+    return ABSENT if value is None else f"{100 * _finite(value):.4g}%"
+
+
 def count(value: Number) -> str:
     """Write a whole number with commas between thousands: ``23,762``."""
     if value is None:
@@ -148,6 +153,7 @@ FILTERS = (
     interval,
     estimate,
     percent,
+    level,
     count,
     times,
     minutes,

@@ -890,7 +890,7 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         WORD,
         "claim",
         "equivalent",
-        "The arms differ by less than the margin: the 90% interval lies inside it.",
+        "The arms differ by less than the margin: the interval of that test lies inside it.",
         "",
     ),
     (

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
@@ -126,9 +127,16 @@ def nearest_key(document: Any, pointer: str) -> str | None:
             node, value = node.items, value[int(token)]
         else:
             node, value = node.members.get(token, node.others), value[token]
-    known = () if node is None else [name for name in node.members if name not in value]
-    near = get_close_matches(key[:100], known, 1, _SPELT_ALIKE)
-    return near[0] if near else None
+    absent = () if node is None else [name for name in node.members if name not in value]
+    known = {_letters(name): name for name in absent}
+    near = get_close_matches(_letters(key[:100]), known, 1, _SPELT_ALIKE)
+    return known[near[0]] if near else None
+
+
+def _letters(key: str) -> str:
+    """Return a key without case, punctuation and letters of other scripts, which look like ours."""
+    plain = unicodedata.normalize("NFKC", key).casefold()
+    return "".join(char for char in plain if char.isascii() and char.isalnum())
 
 
 def keys_of(block: str) -> frozenset[str]:

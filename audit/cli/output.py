@@ -15,8 +15,11 @@ from audit.errors import UsageError
 _RENDERED = re.compile(rb"Rendered by .{0,20}audit render")
 # What the other commands write as Markdown or HTML, at its beginning.
 _REPORT = re.compile(rb"\A(?:## audit(?: gate)?: |To see [+-])|<title>audit gate: ")
-# A file that people read and edit: a page, whatever it is about.
-_PAGE_NAME = re.compile(r"\.(?:md|markdown|rst|html?)\Z|\Areadme", re.IGNORECASE)
+# A file that people wrote or measured: a page, data, settings or code, whatever it is about.
+_OWN_NAME = re.compile(
+    r"\.(?:md|markdown|rst|html?|[ct]sv|jsonl|ndjson|parquet|toml|ya?ml|py|ipynb)\Z|\Areadme",
+    re.IGNORECASE,
+)
 _RESULTS = re.compile(rb'"schema_version"\s*:')
 _HEAD_BYTES = 1 << 16
 
@@ -46,7 +49,7 @@ def publish(text: str, output: str | None) -> None:
 
 
 def guard(output: str | None, inputs: Iterable[str | None], *, force: bool = False) -> None:
-    """Refuse to write over an input, a results file, or a page that audit did not write.
+    """Refuse to write over an input, a results file, data, or a page that audit did not write.
 
     Parameters
     ----------
@@ -71,7 +74,7 @@ def guard(output: str | None, inputs: Iterable[str | None], *, force: bool = Fal
         return
     if _RESULTS.search(_head(output)):
         raise UsageError("is a results file; --force replaces it", path=output)
-    if _PAGE_NAME.search(Path(output).name) and Path(output).is_file():
+    if _OWN_NAME.search(Path(output).name) and Path(output).is_file():
         content = _content(output)
         if content.strip() and not (_RENDERED.search(content) or _REPORT.search(content)):
             raise UsageError("was not written by audit; --force replaces it", path=output)

@@ -102,7 +102,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run ``audit plan``; 0 unless it cannot run."""
-    for path in (options.output, options.plot, options.declare):
+    # A study.toml is added to, and keeps what it holds.
+    added_to = str(options.declare).endswith(".toml")
+    for path in (options.output, options.plot, None if added_to else options.declare):
         guard(path, (options.results,), force=options.force)
     plan = plan_of(options)
     declared = "" if options.declare is None else _declare(plan, options)

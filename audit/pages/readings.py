@@ -39,7 +39,7 @@ def _word(comparison: Comparison) -> str:
         return "The interval excludes zero."
     if verdict.detail == "equivalent":
         margin = numerals.fraction(comparison.settings.margin, 3)
-        level = numerals.percent(comparison.settings.equivalence_level)
+        level = numerals.level(comparison.settings.equivalence_level)
         return f"The whole {level} interval lies within {margin} of zero."
     ends = comparison.deciding
     if isinstance(ends, Interval) and not ends.low <= 0 <= ends.high:

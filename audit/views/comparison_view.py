@@ -128,7 +128,7 @@ class ComparisonView:
         shown = self.shown
         if not self.delta or shown is None:
             return self.delta
-        text = f"{self.delta}, {_percent(shown.level)} interval {interval_text(shown)}"
+        text = f"{self.delta}, {numerals.level(shown.level)} interval {interval_text(shown)}"
         if shown.about != "these-runs":
             return text
         how = "as printed" if shown.method == "printed" else "over tasks"
@@ -177,7 +177,10 @@ class ComparisonView:
 
     @cached_property
     def tasks(self) -> str:
-        """Tasks and answers per task: ``500 tasks x 4``; empty where unknown."""
+        """Tasks, answers per task and steps averaged; empty where unknown.
+
+        ``500 tasks x 4``, ``300 tasks x 4 at 5 checkpoints``.
+        """
         found = self.comparison
         aligned = found.aligned
         if aligned is None or found.kind == "scores":
@@ -186,9 +189,13 @@ class ComparisonView:
         text = numerals.counted(len(aligned.tasks), "task")
         rows = (*aligned.control.samples, *aligned.treatment.samples)
         drawn = {answers for row in rows for answers in row if answers}
-        if len(drawn) == 1 and drawn != {1} and aligned.independent is None:
+        steps = len(found.measure.checkpoints)
+        each = aligned.independent or 0
+        if steps > 1 and drawn == {steps * each}:
+            text += f" {TIMES} {each}" if each > 1 else ""
+        elif len(drawn) == 1 and drawn != {1} and aligned.independent is None:
             text += f" {TIMES} {drawn.pop()}"
-        return text
+        return f"{text} at {steps} checkpoints" if steps > 1 else text
 
     @property
     def grade(self) -> str:
@@ -222,7 +229,7 @@ class ComparisonView:
             if shown.about == "tasks"
             else "these tasks only, training included"
         )
-        text = f"{_percent(shown.level)} interval for {about}; df {shown.df or 0:.3g}"
+        text = f"{numerals.level(shown.level)} interval for {about}; df {shown.df or 0:.3g}"
         if shown.p_value is not None:
             text += f", {numerals.p_equals(shown.p_value)}"
         if shown.about == "tasks":
@@ -431,10 +438,6 @@ class ComparisonView:
     @property
     def _span(self) -> float:
         return self.comparison.measure.span or 1.0
-
-
-def _percent(level: float) -> str:
-    return f"{100 * level:.4g}%"
 
 
 def _capped(shown: Sequence[str]) -> list[str]:

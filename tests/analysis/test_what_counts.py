@@ -296,6 +296,23 @@ def test_arms_evaluated_differently_support_no_claim(
 
 
 @pytest.mark.parametrize(
+    ("without", "pairing", "slug"),
+    [(1, "seeds", "supported"), (2, "seeds", "pairing-leaves-out"), (2, "none", "supported")],
+)
+def test_declared_pairing_that_leaves_out_more_than_one_run_in_five_supports_no_claim(
+    without: int, pairing: str, slug: str
+) -> None:
+    document = study(honest(runs=7 - without), honest(0.2, runs=7, first=20))
+    claim = {"direction": "gain", "metric": "accuracy", "arm": "recipe", "against": "control"}
+    (result,) = analysed({**document, "claims": [{**claim, "pairing": pairing}]}).claims
+    assert result.slug == slug
+    if slug == "pairing-leaves-out":
+        assert "2 of 7 runs of recipe are without a partner (6, 7)" in result.reason
+    left_out = "left-out-of-pairing" in [weak.slug for weak in result.weakened_by]
+    assert left_out is (without == 1)
+
+
+@pytest.mark.parametrize(
     ("chosen", "split", "slug"),
     [
         ("none", "test", "supported"),

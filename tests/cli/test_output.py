@@ -71,7 +71,7 @@ def test_a_page_written_by_hand_is_kept(study: Path, capsys: pytest.CaptureFixtu
     assert main(["render", "a.json", "-o", "page.md"]) == 0  # what render wrote, it replaces
 
 
-BY_HAND = ("README", "README.md", "page.html", "notes.rst")
+BY_HAND = ("README", "README.md", "page.html", "notes.rst", "scores.csv", "audit2.toml")
 ALL_THAT_WRITE = {
     "verify": ["verify", "a.json", "-o"],
     "gate": ["gate", "a.json", "-o"],
@@ -141,7 +141,14 @@ def test_a_closed_standard_input_is_one_line(command: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "known"),
-    [("claim", "claims"), ("seed_result", "seed_results"), ("control", "controls")],
+    [
+        ("claim", "claims"),
+        ("Claims", "claims"),
+        ("\u0441laims", "claims"),
+        ("seed-results", "seed_results"),
+        ("seed_result", "seed_results"),
+        ("control", "controls"),
+    ],
 )
 def test_a_key_that_is_nearly_known_is_shown_by_the_gate(
     key: str, known: str, study: Path, capsys: pytest.CaptureFixture[str]
