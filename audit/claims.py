@@ -185,6 +185,29 @@ _TERM = (
 )
 
 
+def claimed_controls(texts: Iterable[str], arms: Iterable[str]) -> tuple[str, ...]:
+    """Return the arms that claims set others against, and that no claim is itself about.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Claims as people type them; one that cannot be read names none.
+    arms : iterable of str
+        The arms there are; a claim may write them in any case.
+    """
+    names = tuple(arms)
+    over: set[str] = set()
+    about: set[str] = set()
+    for text in texts:
+        try:
+            claim = parse_claim(text, Names(names, (), ()))
+        except UsageError:
+            continue
+        over.add(claim.against.casefold())
+        about.add(claim.arm.casefold())
+    return tuple(name for name in names if name.casefold() in over - about)
+
+
 def parse_claim(text: str, names: Names | None = None) -> Claim:
     """Read a claim as people type it.
 

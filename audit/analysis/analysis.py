@@ -85,9 +85,10 @@ class Analysis(Displayed):
         pandas.DataFrame
             Columns ``claim`` (NA where nothing is claimed), ``supported``, ``reason`` (the slug
             of a refusal), ``metric``, ``benchmark``, ``arm``, ``against``, ``delta``, ``low``,
-            ``high`` (in the metric's units), ``level``, ``p_value`` (Holm's, of claims; else the
-            comparison's), ``runs``, ``runs_against``, ``tasks``, ``word`` and ``detail`` of the
-            verdict. An interval is given where the verdict rests on it.
+            ``high`` (in the metric's units), ``level``, ``p_value`` (Holm's, of claims, with 1
+            for one that is refused for itself; else the comparison's), ``runs``,
+            ``runs_against``, ``tasks``, ``word`` and ``detail`` of the verdict. An interval is
+            given where the verdict rests on it.
         """
         import pandas
 

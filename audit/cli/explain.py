@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_examples(parser, EXAMPLES)
     parser.add_argument(
         "word",
-        nargs="?",
+        nargs="*",
         metavar="WORD",
         help="a reason, a rule's id or slug, e.g. one-seed or SCHEMA001 (all of them)",
     )
@@ -52,15 +52,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Print what was asked for; the status is 0, or 2 where nothing has this name."""
     if options.coverage is not None:
-        if options.word is not None:
+        if options.word:
             raise UsageError("give a word or --coverage FILE, not both")
         lines = _coverage(options.coverage)
-    elif options.word is None:
+    elif not options.word:
         lines = _markdown() if options.format == "markdown" else _listed()
     else:
-        lines = _pages(options.word)
+        lines = _pages(_slug(options.word))
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
+
+
+def _slug(words: list[str]) -> str:
+    """Return words as they are printed as one slug: ``flat: inconclusive``, ``no verdict``.
+
+    Of a rule's id and slug, as findings print them, the id.
+    """
+    if find_rule(words[0]) is not None:
+        return words[0]
+    _, _, last = " ".join(words).rpartition(": ")
+    return "-".join(last.split()) or words[0]
 
 
 def _pages(word: str) -> Iterator[str]:

@@ -195,6 +195,7 @@ def _document(options: argparse.Namespace) -> tuple[dict[str, Any], tuple[str, .
     layout = Layout(
         method=options.method,
         controls=tuple(options.control),
+        claims=tuple(options.claim),
         base=tuple(options.base),
         seed_from=pattern,
     )

@@ -185,6 +185,7 @@ def _said(options: argparse.Namespace) -> Said:
         method=_one(options.method, given, "method"),
         base=bases[0] if bases else None,
         control=(*options.control, *_list(given, "control")),
+        claims=tuple(options.claim),
         arm=tuple(pair(text, "--arm NAME=FILES") for text in (*options.arm, *_list(given, "arm"))),
         arm_from=_one(options.arm_from, given, "arm_from"),
         seed_from=_one(options.seed_from, given, "seed_from"),

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from audit import __version__
+from audit.claims import claimed_controls
 from audit.errors import ImportRefused, UsageError
 from audit.importers.absent import with_absent_as_errors
 from audit.importers.draft import Draft, DraftRun, Options
@@ -46,6 +47,8 @@ class Layout:
         The top arm; else the format's own, else the first that is no control.
     controls : tuple of str
         Arms the top arm is compared with.
+    claims : tuple of str
+        Claims as typed; where no control is named, theirs is.
     base : tuple of str
         Arms that are the untrained model.
     seed_from : str or None
@@ -54,6 +57,7 @@ class Layout:
 
     method: str | None = None
     controls: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
     base: tuple[str, ...] = ()
     seed_from: str | None = None
 
@@ -241,7 +245,8 @@ def _arms(
     if not trained:
         raise ImportRefused("no training run among the files, only the untrained model")
     roles = {name: role for draft in drafts for name, role in draft.roles.items()}
-    roles |= dict.fromkeys(layout.controls, "control")
+    claimed = claimed_controls(layout.claims, (name for name in trained if name != layout.method))
+    roles |= dict.fromkeys(layout.controls or claimed, "control")
     for name in _controls_by_name(trained):
         roles.setdefault(name, "control")
     method = _method(list(trained), drafts, layout, roles, notes)

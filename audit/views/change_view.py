@@ -12,6 +12,7 @@ from audit.views.claim_view import ClaimView
 
 # Changes of one kind that are told; the others are counted.
 SHOWN = 3
+_FEWEST_DIGITS, _MOST_DIGITS = 3, 9  # of a score
 _LONGEST_VALUE = 60
 
 
@@ -79,7 +80,12 @@ def _score(change: ScoreChange) -> str:
     name = f"{change.metric}{where} of {change.run.arm} {change.run.label}"
     if change.before == change.after:
         return f"{name}: other answers, the same mean"
-    values = ("none" if v is None else numerals.fraction(v) for v in (change.before, change.after))
+    ends = (change.before, change.after)
+    # As many decimals as tell the two apart.
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
+        values = ["none" if v is None else numerals.fraction(v, digits) for v in ends]
+        if values[0] != values[1]:
+            break
     return f"{name}: {' to '.join(values)}"
 
 

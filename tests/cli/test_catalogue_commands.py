@@ -119,6 +119,22 @@ def test_a_rule_is_explained_by_id_or_slug(rule: Rule, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
+    ("typed", "slug"),
+    [
+        (["flat:", "inconclusive"], "inconclusive"),
+        (["flat: equivalent"], "equivalent"),
+        (["NOT", "CLAIMED"], "not-claimed"),
+        (["no", "verdict"], "no-verdict"),
+        (["SCHEMA002", "unknown-key"], "unknown-key"),
+    ],
+)
+def test_words_are_explained_as_they_are_printed(
+    typed: list[str], slug: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert printed(capsys, "explain", *typed) == printed(capsys, "explain", slug)
+
+
+@pytest.mark.parametrize(
     ("name", "words"),
     [
         ("SCHEMA01", "did you mean SCHEMA001 schema-violation"),

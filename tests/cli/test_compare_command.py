@@ -10,7 +10,9 @@ import pytest
 from made_fleet import commit, repository
 
 from audit.cli.main import main
+from audit.facts.study_changes import LabelledRun, ScoreChange, VersionChange
 from audit.simulation import Cell, simulate
+from audit.views.change_view import change_lines
 
 
 def write(path: Path, delta: float, seeds: int = 5, number: int = 0, **more: object) -> str:
@@ -126,6 +128,13 @@ def edited(document: dict[str, Any], what: str) -> None:
                 runs.append(json.loads(json.dumps(runs[0])) | {"seed": 77})
         case "a claim more":
             document["claims"].append(CLAIM | {"id": "other", "direction": "loss"})
+
+
+def test_a_score_that_moved_a_little_is_written_with_the_decimals_that_show_it() -> None:
+    run = LabelledRun("recipe", "0")
+    change = VersionChange(scores=(ScoreChange(run, "accuracy", None, 0.51, 0.51 + 1 / 3200),))
+    (line,) = change_lines(change)
+    assert line == "score changed: accuracy of recipe 0: 0.5100 to 0.5103"
 
 
 # What was edited, the status, and what is said of it.

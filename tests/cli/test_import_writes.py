@@ -38,6 +38,37 @@ def read(path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
+    ("claims", "controls"),
+    [
+        (["gain accuracy b over a"], ["a"]),
+        (["gain accuracy B over A"], ["a"]),
+        (["gain accuracy a over b"], ["b"]),
+        (["gain accuracy c over b", "gain accuracy b over a"], ["a"]),
+    ],
+)
+@pytest.mark.parametrize("folder", [False, True])
+def test_the_control_is_the_arm_that_claims_are_over(
+    claims: list[str], controls: list[str], folder: bool, tmp_path: Path
+) -> None:
+    words = [word for claim in claims for word in ("--claim", claim)]
+    if folder:
+        for arm, seed in ((arm, seed) for arm in "abc" for seed in (1, 2)):
+            path = tmp_path / "runs" / arm / f"seed{seed}" / "eval.csv"
+            path.parent.mkdir(parents=True)
+            rows = [f"t{task},{int(task < 3 * seed + ord(arm) % 3)}" for task in range(12)]
+            path.write_text("\n".join(["task,correct", *rows]), "utf-8")
+        words = ["import", str(tmp_path / "runs"), "--seed-from", "path", *words]
+    else:
+        path = tmp_path / "scores.csv"
+        path.write_text(SCORES + "c,1,0.4\nc,2,0.45\n", "utf-8")
+        words = ["import", "long-table", str(path), "-q", *words]
+    assert main([*words, "-o", str(tmp_path / "out.json")]) == 0
+    found = read(tmp_path / "out.json")
+    roles = [name for name, block in found["controls"].items() if block.get("role") == "control"]
+    assert roles == controls
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("gain accuracy b over a", {"arm": "b", "against": "a", "direction": "gain"}),

@@ -19,6 +19,8 @@ class Said:
         The top arm, and the arm that is the untrained model.
     control : tuple of str
         Arms that the top arm is compared with, by their short or long names.
+    claims : tuple of str
+        Claims as typed; where no control is named, theirs is.
     arm : tuple of (str, str)
         Arm and pattern of the runs or files that belong to it.
     arm_from, seed_from : str or None
@@ -45,6 +47,7 @@ class Said:
     method: str | None = None
     base: str | None = None
     control: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
     arm: tuple[tuple[str, str], ...] = ()
     arm_from: str | None = None
     seed_from: str | None = None
@@ -80,7 +83,7 @@ class Said:
         given: dict[str, list[str]] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if value in (None, (), {}, False):
+            if entry.name == "claims" or value in (None, (), {}, False):  # claims stand in the file
                 continue
             option = f"--{_OPTIONS.get(entry.name, entry.name.replace('_', '-'))}"
             given[option] = _typed(entry.name, value)
