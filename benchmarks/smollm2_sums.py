@@ -46,7 +46,7 @@ def write_model(folder: Path) -> None:
 
 
 def write_data(folder: Path) -> None:
-    """Write ``train.jsonl`` and ``heldout.jsonl``; no sum of one, even mirrored, is in the other."""
+    """Write ``train.jsonl`` and ``heldout.jsonl``; they share no sum, nor one mirrored."""
     shots = "".join(f"{a}+{b}={a + b}\n" for a, b in SHOTS)
     shown = {tuple(sorted(shot)) for shot in SHOTS}
     sums = [(a, b) for a in range(1, LARGEST + 1) for b in range(a, LARGEST + 1)]
