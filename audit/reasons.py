@@ -309,7 +309,8 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "evaluation",
         "a metric without bounds",
         "Without the ends of its scale a metric has no noise floor and no margin.",
-        "declare the metric's scale in the metrics block",
+        "import again with --scale 0-1, or what its ends are; in a file of your own declare them "
+        "in the metrics block",
     ),
     (
         "mixed-scales",

@@ -28,7 +28,9 @@ from pathlib import Path
 from audit.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
-SAMPLES = ("reports", "templates", "schemas", "tests/data", "docs")
+# What a user starts from without: settings of the CI, and what audit sets for its own workers.
+_NOT_A_USERS = ("AUDIT_", "GITHUB_", "PYTHONSAFEPATH")
+SAMPLES = ("reports", "templates", "schemas", "tests/data", "docs", "benchmarks")
 ELISION = "..."
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\s*$")
 _NOT_RUN = re.compile(r"<!-- not run: (.+?) -->")
@@ -132,7 +134,7 @@ class Workplace:
             script = tools / name
             script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n', "utf-8")
             script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("AUDIT_", "GITHUB_"))}
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(_NOT_A_USERS)}
         self.environment = kept | {
             "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(Path(home).parent),

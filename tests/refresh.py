@@ -2,8 +2,9 @@
 
     python tests/refresh.py
 
-Rules, reasons, the studies' pages and every console block of README, CONTRIBUTING and docs are made
-from the code as it stands. After it ``git diff`` is empty on a tree that is up to date.
+Rules, reasons, the studies' pages, the page of the field and every console block of README,
+CONTRIBUTING and docs are made from the code as it stands. After it ``git diff`` is empty on a tree
+that is up to date.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
+import field
 from documented import ROOT, refresh
+from field_judged import judged
 
 from audit.cli.main import main
 
@@ -40,6 +44,7 @@ def main_refresh() -> None:
     for name, arguments in GENERATED.items():
         write(ROOT / name, printed(arguments))
     print(printed(["render", str(ROOT / "reports")]), end="")
+    field.page(judged()).write(field.PAGE)
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     for page in pages:
         before = page.read_text(encoding="utf-8")

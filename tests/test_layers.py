@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("config",),
     ("schema", "sources"),
-    ("stats*", "reading", "writing", "simulation", "run_record"),
+    ("stats*", "published", "reading", "writing", "simulation", "run_record"),
     ("git",),
     (
         "pointer",

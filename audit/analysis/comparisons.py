@@ -28,6 +28,7 @@ from audit.analysis.refusals import (
 from audit.analysis.settings import Settings
 from audit.analysis.study import Study
 from audit.analysis.tables import Aligned, align
+from audit.analysis.usual_spread import place_of_spread
 from audit.analysis.verdict import (
     LARGEST_SD_RATIO,
     Decision,
@@ -43,6 +44,7 @@ from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
 
 if TYPE_CHECKING:
     from audit.analysis.resampled import Resampled
+    from audit.published import Place
     from audit.stats import CollapseRisk
 
 if TYPE_CHECKING:
@@ -306,6 +308,22 @@ class Comparison:
             for side in (self.control, self.treatment)
         ]
         return design_of_scores(*scores, result=self.standing.result, level=level)
+
+    @cached_property
+    def published_place(self) -> Place | NotMeasured:
+        """Where the sd of these runs' scores lies among published ones; it decides nothing."""
+        if self.kind not in ("per-task", "scores"):
+            return NotMeasured("published spreads are of two trained arms on one benchmark")
+        if not self.measure.share or self.measure.span is None:
+            return NotMeasured("published spreads are of shares of right answers")
+        scores = [
+            [on_unit(score, self.measure) for score in scores_of(side)]
+            for side in (self.control, self.treatment)
+        ]
+        standing = self.standing
+        return place_of_spread(
+            self.study.results, scores, standing.tasks if standing is not None else None
+        )
 
     @cached_property
     def underpowered(self) -> bool | None:

@@ -85,7 +85,7 @@ class Parsing:
 def parsing(
     aligned: Aligned, measure: Measure, settings: Settings, *, paired: bool
 ) -> Parsing | None:
-    """Return the split of a comparison; None where no unparsed answer is recorded.
+    """Return the split of a comparison; None where no unparsed answer is recorded, or wrongly so.
 
     Parameters
     ----------
@@ -98,6 +98,8 @@ def parsing(
     control, treatment = aligned.control, aligned.treatment
     if not aligned.tasks or (control.unparsed is None and treatment.unparsed is None):
         return None
+    if any(_right_and_unparsed(table) for table in (control, treatment)):
+        return None  # the counts contradict each other, which is a finding of its own
     from audit.stats import format_split
 
     clusters = aligned.clusters or aligned.stems
@@ -134,6 +136,15 @@ def _parsed(table: Table) -> list[list[int]]:
         [k - lost for k, lost in zip(drawn, unparsed, strict=True)]
         for drawn, unparsed in zip(table.samples, table.unparsed, strict=True)
     ]
+
+
+def _right_and_unparsed(table: Table) -> bool:
+    """Whether a cell has more right answers than parsed ones."""
+    return table.unparsed is not None and any(
+        right > parsed
+        for rows in zip(table.counts, _parsed(table), strict=True)
+        for right, parsed in zip(*rows, strict=True)
+    )
 
 
 def _runs(aligned: Aligned) -> tuple[int, int]:

@@ -12,8 +12,8 @@ from audit.analysis.design import POWER, SPREAD_LIMIT, Design
 
 if TYPE_CHECKING:
     from audit.analysis.comparisons import Comparison
+    from audit.published import Typical
     from audit.stats import CheckpointDesign, Components, PlannedDesign, Prices, SequentialPlan
-    from audit.stats.typical_spreads import Typical
 
 
 GIVEN, ESTIMATE, UPPER, TYPICAL = "given", "estimate", "upper limit", "typical"
@@ -191,8 +191,8 @@ class Plan:
         A plan of the user's own, in place of the shortest one that sees the effect.
     checkpoints : int
         Checkpoints averaged.
-    usual : Typical or None
-        What is usual, where ``sds`` has rows of it.
+    usual : tuple of Typical
+        What is usual for each kind of training, where ``sds`` has rows of the first.
     """
 
     source: PlanBasis
@@ -208,7 +208,7 @@ class Plan:
     prices: Prices | None = None
     fixed: SequentialPlan | None = None
     checkpoints: int = 1
-    usual: Typical | None = None
+    usual: tuple[Typical, ...] = ()
 
     @property
     def span(self) -> float:

@@ -30,8 +30,8 @@ from audit.safetext import inert, visible
 
 if TYPE_CHECKING:
     from audit.policy import Policy
+    from audit.published import Typical
     from audit.stats import Components, PlannedDesign, Prices, SequentialPlan
-    from audit.stats.typical_spreads import Typical
 
 TASK_FACTORS = (1, 2, 5, 10)
 _FIRST = 4
@@ -145,9 +145,9 @@ def plan_of(options: argparse.Namespace) -> Plan:
     components, sds = _given(options, source), source.sds
     if checkpoints > 1:
         components, sds, samples = _averaged(options, source, effect, level, components, samples)
-    usual = _usual(tasks) if not any(sd.label in ("estimate", UPPER) for sd in sds) else None
-    if usual is not None:
-        sds = (*sds, *_usual_sds(usual, alone=not sds))
+    usual = () if any(sd.label in ("estimate", UPPER) for sd in sds) else _usual(tasks)
+    if usual:
+        sds = (*sds, *_usual_sds(usual[0], alone=not sds))
     return Plan(
         source=source,
         components=components,
@@ -292,10 +292,11 @@ def _averaged(
     return row.components, sds, row.answers if options.samples is None else samples * number
 
 
-def _usual(tasks: int) -> Typical:
-    from audit.stats.typical_spreads import typical_seed_sds
+def _usual(tasks: int) -> tuple[Typical, ...]:
+    """Return what is usual for each kind of training, RL first, whose figures are planned with."""
+    from audit.published import KINDS, typical_seed_sds
 
-    return typical_seed_sds(tasks)
+    return tuple(found for kind in KINDS if (found := typical_seed_sds(tasks, kind)))
 
 
 def _usual_sds(usual: Typical, *, alone: bool) -> Iterator[SeedSd]:
@@ -390,10 +391,11 @@ def _lines(plan: Plan, table: Any, declared: str) -> Iterator[str]:
         heading, (_row(plan, *pair) for pair in zip(plan.sds, plan.designs, strict=True))
     )
     yield from _without_effect(plan)
-    if plan.usual is not None:
-        yield from _usual_lines(plan.usual)
     if declared:
         yield visible(declared)
+    if plan.usual:
+        yield ""
+        yield from _usual_lines(plan.usual, table)
     if plan.rows:
         yield ""
         yield from _checkpoint_lines(plan)
@@ -498,14 +500,31 @@ def _without_effect(plan: Plan) -> Iterator[str]:
         )
 
 
-def _usual_lines(usual: Typical) -> Iterator[str]:
-    many = {99: "fewer than 100", 500: "100 to 500", None: "more than 500"}[usual.most]
-    medians = ", ".join(_number(value) for value in usual.source_quartiles)
-    yield (
-        f"typical: quartiles of {usual.arms} {usual.kind} arms from {usual.sources} public "
-        f"sources on {many} tasks,"
+def _usual_lines(usual: tuple[Typical, ...], table: Any) -> Iterator[str]:
+    """Yield the published quartiles of every kind, with what they rest on."""
+    planned = usual[0]
+    sds = _three(planned.quartiles)
+    yield f"On {planned.size} the training sd of {planned.kind} is usually {sds}:"
+    yield "quartiles of published arms, evaluation noise included. Arms of one source"
+    yield "resemble each other, so the medians of the sources stand beside them."
+    yield ""
+    yield from table(
+        ("kind", "arms", "sources", "training sd", "medians of the sources"),
+        (
+            (
+                row.kind,
+                str(row.arms),
+                str(row.sources),
+                _three(row.quartiles),
+                _three(row.source_quartiles),
+            )
+            for row in usual
+        ),
     )
-    yield f"evaluation noise included; those of the sources' medians: {medians}."
+
+
+def _three(values: tuple[float, float, float]) -> str:
+    return " / ".join(_number(value) for value in values)
 
 
 def _checkpoint_lines(plan: Plan) -> Iterator[str]:
@@ -616,7 +635,8 @@ def _document(plan: Plan) -> dict[str, Any]:
         "effect": plan.effect * span,
         "min_seeds": plan.min_seeds,
         "designs": [_design(plan, *pair) for pair in zip(plan.sds, plan.designs, strict=True)],
-        "typical": None if plan.usual is None else asdict(plan.usual),
+        "typical": asdict(plan.usual[0]) if plan.usual else None,
+        "typical_by_kind": [asdict(row) for row in plan.usual],
         "at_seed_sd": plan.declared.value * span,
         "seen": [
             {

@@ -8,6 +8,7 @@ from typing import Any
 from audit.errors import ImportRefused
 
 ACCURACY = "accuracy"
+REWARD = "reward"
 
 # Names of a mean of right (1) and wrong (0) answers, in lower case with _ for every separator.
 _ACCURACY_NAMES = frozenset(

@@ -65,6 +65,8 @@ class Delta:
         Training sd per arm that would undo a one-seed interval that excludes zero.
     spread : tuple of float, or None
         Training sd with its interval: (sd, low, high).
+    published_place : str
+        Where the sd of the runs' scores lies among published ones; empty where it has no place.
     smallest_effect : float or None
         Effect seen at 80% power; None where no effect on the scale would be.
     sees : str
@@ -106,6 +108,7 @@ class Delta:
     paired: tuple[float, float] | None
     tipping_sd: float | None
     spread: tuple[float, float, float] | None
+    published_place: str
     smallest_effect: float | None
     sees: str
     needs: str
@@ -172,6 +175,7 @@ def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
         paired=(paired.low, paired.high) if paired else None,
         tipping_sd=beside.tipping_sd,
         spread=_spread(comparison),
+        published_place=view.published_place,
         smallest_effect=_smallest(comparison),
         sees=readings.sees(comparison),
         needs=view.needs_for_seen,

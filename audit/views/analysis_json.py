@@ -83,6 +83,7 @@ def comparison_json(comparison: Comparison, *, planned: bool = True) -> dict[str
         "variance": _variance(comparison),
         "floor": {**floor_json(comparison.floor), "of_delta": comparison.floor_of_delta},
         "design": _design(comparison) if planned else {"reason": _UNPLANNED},
+        "published_spread": _published(comparison),
         **_description(comparison),
         "reading": None if comparison.reading is None else asdict(comparison.reading),
         "format_and_content": _parsing(comparison),
@@ -252,6 +253,14 @@ def _design(comparison: Comparison) -> dict[str, Any]:
         "to_see": _needed(remedy.to_see, span),
         "if_seen": _needed(remedy.if_seen, span),
     }
+
+
+def _published(comparison: Comparison) -> dict[str, Any]:
+    """Return where the sd of run scores lies among published ones, on a scale of [0, 1]."""
+    place = comparison.published_place
+    if isinstance(place, NotMeasured):
+        return {"reason": place.reason}
+    return {"sd": place.sd, "above": place.above, "of": asdict(place.typical), "decides": False}
 
 
 def _scaled(value: float | None, span: float) -> float | None:

@@ -344,6 +344,20 @@ class ComparisonView:
         return f"{numerals.fraction(spread.sd * span, 3)} {around}"
 
     @cached_property
+    def published_place(self) -> str:
+        """Where the sd of the scores lies among published ones; empty where it cannot be placed."""
+        place = self.comparison.published_place
+        if isinstance(place, NotMeasured):
+            return ""
+        usual = place.typical
+        sd = numerals.fraction(place.sd, 3)
+        quartiles = ", ".join(numerals.fraction(value, 3) for value in usual.quartiles)
+        return (
+            f"{sd} with evaluation noise: above {place.above} of {usual.arms} {usual.kind} arms "
+            f"({usual.sources} sources, {usual.size}; quartiles {quartiles})"
+        )
+
+    @cached_property
     def sees(self) -> str:
         """The smallest effect this design sees, in words; empty where not measured."""
         design, span = self.comparison.design, self._span

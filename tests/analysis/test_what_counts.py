@@ -378,3 +378,21 @@ def test_a_claim_may_be_about_parsed_answers_alone() -> None:
 def test_nothing_is_claimed_of_parsed_answers_where_none_are_told_apart() -> None:
     claim = "gain accuracy-given-parsed recipe over control"
     assert judged(study(honest(), honest(0.2, first=20)), claim) == (False, "not-measured")
+
+
+def test_a_claim_may_name_the_benchmark_of_one_score_a_run() -> None:
+    document = scores((0.25, 0.31, 0.28), (0.75, 0.69, 0.72), 400)
+    for block in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+        block["evaluation"] = {"benchmark": "sums", "metric": "accuracy"}
+    claim = "gain accuracy recipe over control on {} for these tasks"
+    assert analysed(document, claim.format("sums")).claims[0].supported
+    assert analysed(document, claim.format("poems")).claims[0].slug == "unknown-name"
+    document["seed_results"][0]["evaluation"]["benchmark"] = "poems"
+    assert analysed(document, claim.format("sums")).claims[0].slug == "unknown-name"
+
+
+def test_more_right_than_parsed_answers_split_nothing_and_break_nothing() -> None:
+    document = study([[2, 3, 1]] * 3, [[3, 4, 2]] * 3)
+    document["seed_results"][0]["evaluation"]["unparsed"] = [2, 0, 0]
+    (comparison, *_) = analysed(document).comparisons
+    assert comparison.parsing is None

@@ -17,7 +17,6 @@ from audit.results import from_document
 from audit.simulation import Cell, simulate
 from audit.stats import SequentialPlan, minimum_detectable_effect, power, seeds_needed
 from audit.stats.records import Components
-from audit.stats.typical_spreads import TYPICAL, typical_seed_sds
 
 GIVEN = ["plan", "--seed-sd", "0.03", "--effect", "0.05"]
 COMPONENTS = Components(0.03, 0.03, 0.065, 0.145, 0.085)
@@ -76,32 +75,13 @@ def test_without_a_pilot_the_usual_sds_stand_with_arms_and_sources(
     out = shown(capsys, "--effect", "0.05")
     for row in ("0.022 (typical, lower quartile)", "0.051 (typical, median)", "0.133 (typical, u"):
         assert row in out
-    assert "37 RL arms from 6 public sources on 100 to 500 tasks" in out
+    assert "100 to 500 tasks the training sd of RL is usually 0.022 / 0.051 / 0.133" in out
+    assert "RL    37    6        0.022 / 0.051 / 0.133  0.017 / 0.033 / 0.044" in out
+    assert "OPD   4     2        0.035 / 0.057 / 0.075  0.023 / 0.039 / 0.055" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "OPD" not in shown(capsys, "--effect", "0.05", "--tasks", "30")
     assert "0.012 (typical, median)" in shown(capsys, "--effect", "0.05", "--tasks", "1319")
     assert "0.062 (typical, median)" in shown(capsys, "--effect", "0.05", "--tasks", "30")
-
-
-def test_the_usual_sds_are_those_of_the_bank(root: Path) -> None:
-    bank = root.parent / "shared" / "bank" / "bank.csv"
-    if not bank.is_file():
-        pytest.skip("the per-seed scores are not beside this checkout")
-    script = root / "benchmarks" / "typical_spreads.py"
-    done = subprocess.run(
-        [sys.executable, str(script), str(bank)], capture_output=True, text=True, check=True
-    )
-    module = (root / "audit" / "stats" / "typical_spreads.py").read_text(encoding="utf-8")
-    assert done.stdout in module
-
-
-def test_the_usual_sds_are_ordered_and_have_a_row_for_every_size() -> None:
-    for row in TYPICAL:
-        assert list(row.quartiles) == sorted(row.quartiles)
-        assert row.arms >= row.sources >= 1
-    for kind in ("RL", "SFT", "DPO"):
-        rows = [typical_seed_sds(tasks, kind) for tasks in (2, 99, 100, 500, 501, 10**6)]
-        assert len({row.fewest for row in rows}) == 3
-    with pytest.raises(ValueError, match="no typical sd"):
-        typical_seed_sds(100, "magic")
 
 
 def test_no_plan_has_fewer_than_three_seeds_or_than_the_policy_asks_for(

@@ -346,6 +346,19 @@ def test_a_trained_arm_called_base_is_not_the_untrained_model(tmp_path: Path) ->
     assert len(document["controls"]["base_trained"]["seed_results"]) == 3
 
 
+def test_an_answer_that_is_right_was_parsed_and_the_contradiction_is_said(tmp_path: Path) -> None:
+    made.home_made(tmp_path)
+    found = brought(tmp_path)
+    assert any("right and unparsed at once: right is kept" in note for note in found.notes)
+    assert found.document is not None
+    for _, run in runs_of(found.document):
+        block = run["evaluation"]
+        for right, unparsed, drawn in zip(
+            block["correct"], block["unparsed"], block["samples"], strict=True
+        ):
+            assert right + unparsed <= drawn
+
+
 def test_letters_are_grades_only_in_a_column_of_grades(tmp_path: Path) -> None:
     made.home_letters(tmp_path)
     for _, run in runs_of(document_of(tmp_path)):

@@ -17,7 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_trackers import VERSION, damaged, scalar, text_event, tfrecord, wandb_log
+from made_trackers import damaged, wandb_log
+from tracker_runs import (
+    curve,
+    events,
+    logged,
+    mlflow_run,
+    openrlhf,
+    row,
+    table,
+    trackio_database,
+    trainer_folder,
+    wandb_folder,
+)
 
 from audit.errors import AuditError, ImportRefused, InputError
 from audit.importers.folder.bringing_in import Brought, bring_in
@@ -50,29 +62,6 @@ def values(brought: Brought) -> dict[tuple[str, int | None], float | str]:
         else f"{run['status']}: {run.get('failure')}"
         for arm, own in runs(brought).items()
         for seed, run in own.items()
-    }
-
-
-def table(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    lines = [list(rows[0]), *([row[name] for name in rows[0]] for row in rows)]
-    text = "\n".join(",".join(f'"{cell}"' for cell in line) for line in lines)
-    path.write_text(f"{text}\n")
-    return path
-
-
-def row(name: str, arm: str, seed: int, value: object, state: str = "finished") -> dict[str, Any]:
-    return {
-        "Name": name,
-        "State": state,
-        "Created": f"2026-01-0{seed}T00:00:00.000Z",
-        "Runtime": 60 * seed,
-        "algo": arm,
-        "eval.seed": 40 + seed,
-        "lr": "1e-6",
-        "seed": seed,
-        "eval/sums/accuracy": value,
-        "eval/num_samples": 40,
-        "train/reward": 0.5 + seed / 100,
     }
 
 
@@ -226,19 +215,6 @@ def test_a_chart_over_time_is_refused(tmp_path: Path) -> None:
         study(path)
 
 
-def wandb_folder(folder: Path, run_id: str, data: bytes, day: int = 1) -> Path:
-    place = folder / "wandb" / f"offline-run-202601{day:02d}_080000-{run_id}"
-    place.mkdir(parents=True)
-    (place / f"run-{run_id}.wandb").write_bytes(data)
-    return place
-
-
-def curve(last: float, steps: Sequence[int] = (10, 20)) -> dict[int, dict[str, object]]:
-    rows: dict[int, dict[str, object]] = {s: {"train/loss": 1 / (s + last)} for s in steps}
-    rows[steps[-1]]["eval/sums/accuracy"] = last
-    return rows
-
-
 FOUR = [("plain", 1, 0.25), ("plain", 2, 0.5), ("clip", 1, 0.75), ("clip", 2, 0.625)]
 
 
@@ -311,8 +287,8 @@ def test_a_resumed_run_is_one_run(tmp_path: Path) -> None:
     wandb_folder(tmp_path, "clip3", wandb_log("clip3", "clip", 3, first, 255), day=2)
     later = curve(0.875, (20, 30))
     wandb_folder(tmp_path, "clip3", wandb_log("clip3", "clip", 3, later), day=3)
-    for row in ("clip1", "clip2", "plain1", "plain2"):
-        shutil.rmtree(next(tmp_path.glob(f"wandb/*-{row}")))
+    for run_id in ("clip1", "clip2", "plain1", "plain2"):
+        shutil.rmtree(next(tmp_path.glob(f"wandb/*-{run_id}")))
     wandb_folder(tmp_path, "plain3", wandb_log("plain3", "plain", 3, curve(0.5, (20, 30))))
     brought = study(tmp_path)
     assert values(brought) == {("clip", 3): 0.875, ("plain", 3): 0.5}
@@ -361,38 +337,6 @@ def test_steps_of_the_trainer_go_before_the_count_of_log_calls(tmp_path: Path) -
         wandb_folder(tmp_path, f"{arm}{seed}", wandb_log(f"{arm}{seed}", arm, seed, rows))
     block = runs(study(tmp_path))["clip"][1]["evaluation"]
     assert block["checkpoint_step"] == 200
-
-
-STATUS = {"RUNNING": 1, "SCHEDULED": 2, "FINISHED": 3, "FAILED": 4, "KILLED": 5}
-
-
-def mlflow_run(
-    store: Path,
-    number: int,
-    arm: str,
-    seed: int,
-    value: float | str,
-    status: str = "FINISHED",
-    experiment: str = "7",
-    **meta: str,
-) -> None:
-    folder = store / experiment / f"{number:032x}"
-    files = {
-        "params/actor/rollout/seed": "42",
-        "params/data/seed": str(seed),
-        "params/algo": arm,
-        "metrics/val-core/org/sums/acc/mean_at_4": f"1 0.1 0\n2 {value} 20\n",
-        "metrics/train/loss": f"1 {0.5 / number} 10\n2 nan 20\n3 {0.25 / number} 20\n",
-        "tags/mlflow.runName": f"{arm}-x",
-    }
-    described = {"run_id": folder.name, "status": STATUS[status], "lifecycle_stage": "active"}
-    lines = [f"{key}: {text}" for key, text in (described | meta).items()]
-    files["meta.yaml"] = "\n".join(lines) + "\n"
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    (store / experiment / "meta.yaml").write_text(f"experiment_id: '{experiment}'\nname: crates\n")
 
 
 def four_mlflow(store: Path) -> None:
@@ -533,43 +477,6 @@ def test_a_database_of_mlflow_holds_its_runs(tmp_path: Path) -> None:
     assert figures["train/loss"] is None  # is_nan, not the 0 that stands in its place
 
 
-def trackio_database(path: Path, logged: Sequence[tuple[Any, ...]], as_text: bool = False) -> Path:
-    """Write a database of Trackio; older ones hold text and no run_id."""
-    column = "" if as_text else "run_id TEXT, "
-    connection = sqlite3.connect(path)
-    connection.execute(
-        f"CREATE TABLE metrics (id INTEGER PRIMARY KEY, {column}run_name TEXT, step INTEGER,"
-        " metrics TEXT)"
-    )
-    connection.execute(
-        f"CREATE TABLE configs (id INTEGER PRIMARY KEY, {column}run_name TEXT, config TEXT)"
-    )
-    for arm, seed, rows in logged:
-        name = f"{arm}-{seed}"
-        config = {"seed": seed, "max_steps": 20, "eval_seed": 9, "_Group": arm, "_Username": "me"}
-        config["beta"] = 0.0 if arm == "clip" else 0.04
-        key = () if as_text else (f"id-{name}",)
-        marks = ", ".join("?" * (len(key) + 2))
-        names = ("" if as_text else "run_id, ") + "run_name, config"
-        stored = json.dumps(config) if as_text else json.dumps(config).encode()
-        connection.execute(f"INSERT INTO configs ({names}) VALUES ({marks})", (*key, name, stored))
-        for step, figures in rows:
-            stored = json.dumps(figures) if as_text else json.dumps(figures).encode()
-            connection.execute(
-                f"INSERT INTO metrics ({names.replace('config', 'step, metrics')})"
-                f" VALUES ({marks}, ?)",
-                (*key, name, step, stored),
-            )
-    connection.commit()
-    connection.close()
-    return path
-
-
-def logged(value: float, steps: Sequence[int] = (10, 20)) -> list[tuple[int, dict[str, object]]]:
-    rows: list[tuple[int, dict[str, object]]] = [(step, {"loss": 0.5}) for step in steps]
-    return [*rows, (steps[-1], {"eval/sums/accuracy": value, "kl": "NaN", "up": "-Infinity"})]
-
-
 TRACKED = [(arm, seed, logged(value)) for arm, seed, value in FOUR]
 
 
@@ -647,23 +554,6 @@ def test_a_database_that_is_cut_off_is_named(tmp_path: Path) -> None:
         study(path)
 
 
-def events(folder: Path, rows: Sequence[tuple[int, str, float]], number: int = 1) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    data = VERSION + b"".join(tfrecord(scalar(step, tag, value)) for step, tag, value in rows)
-    path = folder / f"events.out.tfevents.100000000{number}.host.1.0"
-    path.write_bytes(data)
-    return path
-
-
-def openrlhf(value: float, spread: float) -> list[tuple[int, str, float]]:
-    return [
-        (10, "train/policy_loss", spread),
-        (20, "eval/eval_sums_pass4", 0.9),
-        (20, "eval/eval_sums_pass1", value),
-        (20, "eval/eval_num_samples", 40),
-    ]
-
-
 def four_folders(folder: Path, one: float = 0.25) -> None:
     for place, (arm, seed, value) in enumerate(FOUR):
         rows = openrlhf(one if place == 0 else value, 0.1 + place / 100)
@@ -685,6 +575,13 @@ def test_a_share_of_a_known_number_of_answers_is_that_share(tmp_path: Path) -> N
     assert values(study(tmp_path))["plain", 1] == 13 / 40  # and not 32 bits of it
 
 
+def test_a_mean_reward_that_is_no_share_in_one_run_is_none_in_any(tmp_path: Path) -> None:
+    four_folders(tmp_path, one=0.26)  # of 40 answers
+    found = runs(study(tmp_path))
+    metrics = {tuple(run["method_metrics"]) for own in found.values() for run in own.values()}
+    assert metrics == {("reward", "examples")}
+
+
 def test_several_event_files_of_a_folder_are_one_run(tmp_path: Path) -> None:
     four_folders(tmp_path)
     events(tmp_path / "clip_seed1", [(30, "train/policy_loss", 0.3)], 7)
@@ -700,16 +597,6 @@ def test_a_curve_of_add_scalars_belongs_to_the_run_around_it(place: str, tmp_pat
         events(folder / place, [(20, "eval/sums", value)], number + 5)
     found = values(study(tmp_path))
     assert found == pytest.approx({(arm, seed): value for arm, seed, value in FOUR})
-
-
-def trainer_folder(
-    folder: Path, number: int, arguments: Mapping[str, object], value: float
-) -> None:
-    """Write what a Hugging Face trainer leaves below its output folder."""
-    rows = [(10, "train/loss", 0.1 + number / 100), (20, "eval/accuracy", value)]
-    path = events(folder / "runs" / f"Nov30_08-00-0{number}_node", rows, number)
-    text = text_event("args/text_summary", json.dumps(arguments))
-    path.write_bytes(path.read_bytes() + tfrecord(text))
 
 
 def test_the_arguments_of_a_trainer_say_seed_and_settings(tmp_path: Path) -> None:

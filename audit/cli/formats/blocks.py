@@ -151,6 +151,7 @@ def _figures(view: ComparisonView, width: int) -> Iterator[str]:
         yield from _columns(("these runs", view.one_seed), floor, width)
         return
     yield from _columns(("training sd", view.training_sd), floor, width)
+    yield from _labelled("among published", view.published_place, width)
     goal = (f"to see {view.goal}", view.needs)
     yield from _columns(("this design sees", view.sees), goal if view.needs else ("", ""), width)
     if view.needs_for_seen:

@@ -11,7 +11,7 @@ from typing import Any
 from audit.errors import ImportRefused
 from audit.importers.folder.joining import Joined
 from audit.importers.folder.said import Said
-from audit.importers.metric_names import ACCURACY, is_accuracy
+from audit.importers.metric_names import ACCURACY, REWARD, is_accuracy
 from audit.importers.numbers import number
 from audit.importers.readers.piece import Evaluated, RunPiece
 
@@ -52,6 +52,7 @@ def settle(runs: Sequence[Settled], said: Said, notes: dict[str, None]) -> list[
     ImportRefused
         When one run has two evaluations of one benchmark at one step, or nothing was drawn.
     """
+    _agree_on_shares(runs)
     by_run = {id(run): _evaluations(run.run, said, notes) for run in runs}
     for run in runs:
         run.untrained = [e for e in by_run[id(run)] if e.step == 0]
@@ -68,6 +69,15 @@ def settle(runs: Sequence[Settled], said: Said, notes: dict[str, None]) -> list[
         run.between += run.judged
         run.judged = []
     return questions
+
+
+def _agree_on_shares(runs: Sequence[Settled]) -> None:
+    """Call a mean reward a share of right answers only where that of every run can be one."""
+    found = [e for run in runs for e, _ in run.run.evaluations if e.by_count]
+    rewards = {e.benchmark for e in found if e.metric != ACCURACY}
+    for evaluation in found:
+        if evaluation.benchmark in rewards:
+            evaluation.metric = REWARD
 
 
 def _label(run: Settled) -> str:

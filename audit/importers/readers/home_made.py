@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from audit import numerals
 from audit.errors import ImportRefused, InputError
 from audit.importers.metric_names import ACCURACY, is_accuracy, plain
 from audit.importers.numbers import integer, number
@@ -220,7 +221,7 @@ def _evaluations(
     reading: FolderReading,
 ) -> list[Evaluated]:
     tallies: dict[str, AnswerTally] = {}
-    missing = 0
+    missing = contradicted = 0
     for record in records:
         name = str(roles.of(record, "benchmark") or benchmark)
         tally = tallies.setdefault(name, AnswerTally(roles.says))
@@ -230,17 +231,25 @@ def _evaluations(
         failed = error not in (None, "", False, 0, "False", "false")
         for value in drawn if isinstance(drawn, list) else [drawn]:
             missing += value is None and not failed
+            unparsed = roles.unparsed(record)
+            if unparsed and value == 1.0 and not failed:
+                unparsed, contradicted = False, contradicted + 1
             tally.answer(
                 task if isinstance(task, int) and not isinstance(task, bool) else str(task),
                 0.0 if failed or value is None else value,
                 errored=failed or value is None,
-                unparsed=roles.unparsed(record),
+                unparsed=unparsed,
                 truncated=bool(outcome_of(roles.of(record, "truncated"))),
             )
     if missing:
         for tally in tallies.values():
             tally.says |= {"errored"}
         piece.notes.append(f"{found.name}: {missing} answers have no outcome and count as wrong")
+    if contradicted:
+        piece.notes.append(
+            f"{found.name}: {numerals.counted(contradicted, 'answer')} right and unparsed at once: "
+            "right is kept"
+        )
     step = whole_number(roles.of(records[0], "step"))
     pointer = roles.pointers[roles.outcome or "right"]
     plain_name = plain(pointer.rsplit("/", 1)[-1])

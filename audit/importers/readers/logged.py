@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from audit.importers.metric_names import ACCURACY, is_accuracy, plain
+from audit.importers.metric_names import ACCURACY, REWARD, is_accuracy, plain
 from audit.importers.numbers import integer, number
 from audit.importers.readers.piece import Evaluated
 
@@ -53,7 +53,7 @@ def measured(name: str) -> Measured | None:
         return None
     openrlhf = _OPENRLHF.match(name)
     if openrlhf:
-        return Measured(openrlhf["source"], "reward", fits_count=True)
+        return Measured(openrlhf["source"], REWARD, fits_count=True)
     stage = _STAGE.match(name)
     if not stage:
         return None
@@ -105,6 +105,7 @@ def evaluations_of(log: Mapping[int, Mapping[str, Any]]) -> list[Evaluated]:
                     value=value,
                     examples=examples,
                     counts=known.counts,
+                    by_count=known.fits_count,
                 )
             )
     return found

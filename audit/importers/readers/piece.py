@@ -42,6 +42,8 @@ class Evaluated:
         The file of the outcomes: the same bytes as two runs' evaluation are one run, copied.
     asked : int or None
         Answers per task that the settings asked for.
+    by_count : bool
+        Whether ``value`` is a share of right answers only if it fits ``examples``, in every run.
     by_content : bool
         Whether tasks are told apart by their text: then two equal ones are one with twice the
         answers.
@@ -59,6 +61,7 @@ class Evaluated:
     counts: bool = True
     source: Found | None = None
     asked: int | None = None
+    by_count: bool = False
     by_content: bool = False
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from audit.importers.metric_names import ACCURACY
+from audit.importers.metric_names import ACCURACY, REWARD
 from audit.importers.numbers import number
 from audit.importers.readers.tally import AnswerTally
 
@@ -38,4 +38,4 @@ def outcome_of(value: Any) -> float | None:
 
 def metric_of_rewards(tally: AnswerTally) -> str:
     """Return ``accuracy`` where every reward is 0 or 1, or 1 or -1, else ``reward``."""
-    return ACCURACY if tally.counted or tally.signed else "reward"
+    return ACCURACY if tally.counted or tally.signed else REWARD
