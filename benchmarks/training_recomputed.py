@@ -22,6 +22,7 @@ import random
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -161,14 +162,15 @@ def bounds(arm: dict[str, Any], old: float, right: int) -> tuple[float, float]:
         share = (arm["group"] - min(max(right, 1), arm["group"])) / (arm["group"] - 1)
         return 1 - arm["low"], 1 + arm["low"] + arm["wide"] * share
     weight = math.exp(old) if arm["topology"] == "atomic" else 1.0
-    divergence = {
+    divergences: dict[str, Callable[[float], float]] = {
         "tv": lambda r: abs(r - 1),
         "chi2": lambda r: (r - 1) ** 2,
         "kl": lambda r: r - 1 - math.log(r),
-    }[arm["kind"]]
+    }
+    divergence, radius = divergences[arm["kind"]], float(arm["radius"])
 
     def outside(r: float) -> bool:
-        return weight * divergence(r) > arm["radius"]
+        return weight * divergence(r) > radius
 
     low, high = 1e-300, 1.0  # the lower bound: the least ratio that is inside
     if outside(low):

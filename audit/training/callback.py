@@ -82,8 +82,8 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # transformers' own
         if self._study is not None and self._arm is not None:
             config = settings(args, model, train_dataloader, state.global_step)
             self.run = self._study.run(self._arm, seed=args.seed, config=config)
-        if self._hashes(args):
-            self.run.parameters(initial=parameters_sha256(model))
+        if (run := self._hashed(args)) is not None:
+            run.parameters(initial=parameters_sha256(model))
 
     def on_log(
         self,
@@ -113,16 +113,17 @@ class AuditCallback(TrainerCallback):  # type: ignore[misc]  # transformers' own
         """Hash what was trained, and end the run that was begun here."""
         if self.run is None:
             return
-        if self._hashes(args):
-            self.run.parameters(final=parameters_sha256(model))
+        if (run := self._hashed(args)) is not None:
+            run.parameters(final=parameters_sha256(model))
         self.run.add(device=args.device.type, **self.further())
         if self._study is not None:
             self.run.finish()
 
-    def _hashes(self, args: TrainingArguments) -> bool:
-        """Whether this process writes the record and holds the parameters whole."""
+    def _hashed(self, args: TrainingArguments) -> RecordedRun | None:
+        """Return the run where this process writes its record and holds the parameters whole."""
         parts = sharding({"deepspeed": args.deepspeed, "fsdp": args.fsdp})
-        return self.run is not None and self.run.path is not None and parts is None
+        writes = self.run is not None and self.run.path is not None
+        return self.run if writes and parts is None else None
 
 
 def settings(

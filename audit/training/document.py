@@ -149,7 +149,9 @@ def _control(arm: PlannedArm, runs: list[Run], top: list[Run]) -> dict[str, Any]
         "seed_results": runs,
         "execution_checks": {
             "completed_seeds": len(finished),
-            "rollout_groups_per_seed": [r["sampling"]["tasks_attempted"] for r in finished],
+            "rollout_groups_per_seed": [
+                r["sampling"]["tasks_attempted"] - _rejected(r) for r in finished
+            ],
             "actual_gradient_steps": [r["clip_activity"]["updates"] for r in finished],
             "rejected_zero_advantage_groups": [_rejected(r) for r in finished],
             "generated_tokens_including_rejected_groups": theirs,

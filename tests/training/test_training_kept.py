@@ -22,7 +22,7 @@ ONE_SEED = ("seeds = [1, 2]", "seeds = [1]")
 @pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     waits: list[float] = []
-    monkeypatch.setattr(disk_full.time, "sleep", waits.append)
+    monkeypatch.setattr("time.sleep", waits.append)
     return waits
 
 

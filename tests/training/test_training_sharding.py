@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from audit.errors import UsageError
+from audit.errors import AuditError, UsageError
 from audit.training.guards import check_sharding, sharding
 from audit.training.ledger import Ledger
 from audit.training.study import prepare
@@ -24,7 +24,7 @@ def test_a_study_that_asks_for_it_is_refused_by_file_and_key(
 ) -> None:
     path = study_path(("[evaluation]", f"[training.trl]\n{option} = {value}\n[evaluation]"))
     ledger = Ledger(tmp_path / "runs")
-    with pytest.raises(UsageError, match=rf"training\.trl: {option}: keeps the parameters in par"):
+    with pytest.raises(AuditError, match=rf"training\.trl: {option}: keeps the parameters in par"):
         prepare(read_study(path), str(path), ledger)
     assert not ledger.folder.exists()  # no base was made
 
@@ -77,5 +77,5 @@ def test_the_timeout_is_one_for_all_arms(study_path: Any) -> None:
     own = "[arms.fixed-clip.training.trl]\nddp_timeout = 60\n"
     path = study_path()
     path.write_text(path.read_text() + own)
-    with pytest.raises(UsageError, match=r"ddp_timeout: is one for all arms"):
+    with pytest.raises(AuditError, match=r"ddp_timeout: is one for all arms"):
         read_study(path)
