@@ -9,6 +9,7 @@ from math import isfinite
 
 from audit.errors import UsageError
 from audit.results import DEFAULT_METRIC, Results
+from audit.schema import keys_of
 
 DIRECTIONS = ("gain", "loss", "equivalent", "no loss")
 BASE = "base"
@@ -60,6 +61,8 @@ class Claim:
         Its place in the file; None for one from the command line.
     typed : str or None
         The words of a claim from the command line, fitted again to the names of each file.
+    unknown_keys : tuple of str
+        What the file says of the claim and the contract has no word for: it cannot be judged.
     """
 
     direction: str
@@ -80,6 +83,7 @@ class Claim:
     id: str = ""
     pointer: str | None = None
     typed: str | None = None
+    unknown_keys: tuple[str, ...] = ()
 
     @property
     def guardrail(self) -> bool:
@@ -370,4 +374,5 @@ def _claim(results: Results, entry: dict[str, object], index: int) -> Claim:
         checkpoints=tuple(int(step) for step in several("checkpoints") if isinstance(step, int)),
         id=word("id") or f"claim {index + 1}",
         pointer=f"/claims/{index}",
+        unknown_keys=tuple(key for key in entry if key not in keys_of("claim")),
     )

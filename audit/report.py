@@ -19,6 +19,7 @@ from audit.rules import CATALOGUE, Case, CheckResult, Failed, Passed, Rule, Unch
 
 if TYPE_CHECKING:
     from audit.analysis import Analysis
+    from audit.analysis.study import SpentLook
     from audit.claims import Claim
 
 # More findings of one rule than a person reads; the rest are counted in a last one.
@@ -139,6 +140,7 @@ def verify(
     policy: Policy | None = None,
     siblings: Iterable[float] = (),
     looked: Iterable[int] = (),
+    spent: Iterable[SpentLook] = (),
 ) -> Report:
     """Check a results file against its contract, itself and the data at hand.
 
@@ -159,6 +161,8 @@ def verify(
     looked : iterable of int
         Runs per arm at which the claims were judged before, without a plan, beside those that the
         file says.
+    spent : iterable of SpentLook
+        Looks that the file does not record and an earlier version of it shows.
 
     Raises
     ------
@@ -170,6 +174,7 @@ def verify(
         _case(results, data, artifacts, tuple(claims), policy),
         siblings=tuple(siblings),
         looked=tuple(looked),
+        spent=tuple(spent),
     )
     tally = _Tally()
     # A refused claim fails whatever rules are selected; only a waiver, with a reason, lets it by.

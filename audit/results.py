@@ -83,6 +83,12 @@ class Evaluation:
         return self.condition.get("temperature") == 0
 
     @property
+    def sampled(self) -> bool:
+        """Whether decoding is declared to draw answers: at a temperature above 0."""
+        temperature = self.condition.get("temperature")
+        return isinstance(temperature, int | float) and temperature > 0
+
+    @property
     def per_task(self) -> bool:
         """Whether outcomes per task were recorded."""
         return (self.counts is not None and self.samples is not None) or self.scores is not None

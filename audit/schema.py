@@ -131,6 +131,11 @@ def nearest_key(document: Any, pointer: str) -> str | None:
     return near[0] if near else None
 
 
+def keys_of(block: str) -> frozenset[str]:
+    """Return the keys that the schema names in one kind of block, e.g. ``claim``."""
+    return frozenset(published_schema(RESULTS)["$defs"][block]["properties"])
+
+
 def keeps_to_named_keys(document: Any) -> bool:
     """Return whether a document keeps the contract and holds no key that the schema does not name.
 

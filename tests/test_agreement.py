@@ -209,9 +209,11 @@ def test_json_holds_the_numbers_that_the_texts_round(files: dict[str, Path], nam
     assert [c["supported"] for c in claims].count(False) == gate["counts"]["refused"]
     for claim in claims:
         assert claim["stands"] == claim["supported"]
+    assert sorted(str(c["label"]) for c in claims) == sorted(str(r["label"]) for r in shown)
     for view in file.claims:
         (row,) = [r for r in gate["rows"] if r["title"] == well_formed(view.sentence)][:1]
         assert row["delta"] == (view.estimate or "-")
+        assert row["label"] == (view.label or None)
         assert row["verdict"] == well_formed(view.verdict)
     for comparison in entry["verdicts"]["comparisons"]:
         if comparison["delta"] is None or comparison["verdict"]["word"] == "refused":

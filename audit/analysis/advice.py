@@ -5,18 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import TYPE_CHECKING, Any
 
 from audit.analysis.claiming import ClaimResult, judge
 from audit.analysis.comparisons import Comparison
 from audit.analysis.design import Design
 from audit.analysis.looks import AFTER_LOOK, IN_PLAN
 from audit.analysis.measures import Side
-from audit.analysis.study import Study
-from audit.analysis.what_settles import BY_INTERVAL, NOTHING, RUNS, SEEDS
+from audit.analysis.study import study_of
+from audit.analysis.what_settles import (
+    BY_INTERVAL,
+    LATER_LOOK,
+    NOTHING,
+    RUNS,
+    SEEDS,
+    target_of,
+)
 from audit.claims import BASE, Claim, claims_of
-from audit.facts.plans import looks_before
 from audit.policy import Policy
 from audit.results import Results
+
+if TYPE_CHECKING:
+    from audit.stats import Chances
 
 TRAIN_ON, SUPPORTED, FUTILE, AT_MAXIMUM = "train-on", "supported", "futile", "at-maximum"
 # What a loop does over several claims: it trains while any claim can gain by it.
@@ -57,17 +67,19 @@ class Advice:
         what is missing.
     delta : float or None
         Difference seen in the claimed direction, in the metric's units.
-    p_value : float or None
-        Two-sided, before any correction.
+    p_value, needs : float or None
+        What the p-value of the claim is, before any correction, and what it must be below: of a
+        difference two-sided, of equivalence the larger of two one-sided ones.
     next_seeds : int or None
         Seeds per arm of the next look.
     more : tuple of MoreRuns
         What is to be trained for it.
     effect : float or None
-        True difference assumed for the chances: the target, else the margin; metric's units.
+        True difference assumed for the chances: the target, else the margin, and 0 where
+        equivalence or no loss is claimed; metric's units.
     chance_next, chance_end : float or None
         Probability that the next look settles the claim, and that any look up to the maximum
-        does.
+        does; None before the first look.
     futile_below : float or None
         Difference below which stopping is advised at this look; metric's units.
     """
@@ -76,6 +88,7 @@ class Advice:
     word: str | None
     delta: float | None = None
     p_value: float | None = None
+    needs: float | None = None
     next_seeds: int | None = None
     more: tuple[MoreRuns, ...] = ()
     effect: float | None = None
@@ -110,8 +123,7 @@ def advise(
     effect : float, optional
         Effect that matters, in the metric's units, in place of the declared one.
     """
-    study = Study(results, policy or Policy(), tuple(sorted({*looked, *looks_before(results)})))
-    judged = judge(study, (*claims_of(results), *claims))
+    judged = judge(study_of(results, policy, looked), (*claims_of(results), *claims))
     return tuple(
         advice_on(result, effect)
         for result in judged
@@ -135,29 +147,27 @@ def advice_on(result: ClaimResult, effect: float | None = None) -> Advice:
     found = result.comparison
     if found is None:
         return Advice(result, None)
-    towards = 1 if (result.claim.direction != "loss") == found.measure.higher_is_better else -1
-    delta = None if found.delta is None else towards * found.delta
-    p_value = None
-    if found.standing is not None and found.decision is not None:
-        p_value = found.standing.two_sided_p_value(found.settings)
+    delta = None if found.delta is None else result.towards * found.delta
+    p_value, needs = result.held
     if result.supported:
-        return Advice(result, SUPPORTED, delta, p_value)
+        return Advice(result, SUPPORTED, delta, p_value, needs)
     bound = _futility(result, found, effect)
     word, seeds = _word(result, delta, bound)
     if word != TRAIN_ON or seeds is None:
-        return Advice(result, word, delta, p_value, futile_below=bound)
-    assumed = effect or _target(result) or found.settings.margin
-    chances = _chances(result, found, delta, assumed)
+        return Advice(result, word, delta, p_value, needs, futile_below=bound)
+    assumed = _assumed(result, found, effect)
+    chances = _chances(result, found, delta, seeds, assumed)
     return Advice(
         result,
         word,
         delta,
         p_value,
+        needs,
         next_seeds=seeds,
         more=_more(result, found, seeds),
         effect=assumed,
-        chance_next=chances[0],
-        chance_end=chances[1],
+        chance_next=None if chances is None else chances.next_look,
+        chance_end=None if chances is None else chances.by_end,
         futile_below=bound,
     )
 
@@ -194,51 +204,74 @@ def _word(
     return (FUTILE, None) if needed.seeds is None else (TRAIN_ON, needed.seeds)
 
 
-def _target(result: ClaimResult) -> float | None:
-    return result.claim.target_effect or (result.look.target_effect if result.look else None)
-
-
 def _futility(result: ClaimResult, comparison: Comparison, effect: float | None) -> float | None:
     """Return the difference below which stopping is advised; None without a plan and target."""
-    look, target = result.look, effect or _target(result)
+    look, target = result.look, effect or target_of(result.claim, result.look)
     if look is None or look.plan is None or look.seeds is None or target is None or look.final:
         return None
     if result.claim.direction not in ("gain", "loss"):
         return None
-    beyond = comparison.settings.margin if result.claim.exceeds else 0.0
+    beyond = result.beyond
     if target <= beyond:
         return None
     bound = look.plan.futility_bound(look.seeds, target - beyond)
     return None if bound is None else bound + beyond
 
 
+def _assumed(result: ClaimResult, comparison: Comparison, effect: float | None) -> float:
+    """Return the true difference that chances assume: none where none is claimed."""
+    if result.claim.direction not in ("gain", "loss"):
+        return 0.0
+    return effect or target_of(result.claim, result.look) or comparison.settings.margin
+
+
 def _chances(
-    result: ClaimResult, comparison: Comparison, delta: float | None, effect: float
-) -> tuple[float | None, float | None]:
-    """Return the chance at the next look, and by the end, if the true difference is ``effect``."""
+    result: ClaimResult,
+    comparison: Comparison,
+    delta: float | None,
+    seeds: int,
+    effect: float,
+) -> Chances | None:
+    """Return the chances of the looks that are left, if the true difference is ``effect``.
+
+    None before the first look, and where the runs have no spread to plan with.
+    """
     look, design, standing = result.look, comparison.design, comparison.standing
-    if look is None or look.plan is None or look.seeds is None or standing is None:
-        return None, None
-    if not isinstance(design, Design) or delta is None:
-        return None, None
-    if result.claim.direction not in ("gain", "loss") or comparison.decision is None:
-        return None, None
+    if look is None or standing is None or delta is None or not isinstance(design, Design):
+        return None
     span = comparison.measure.span or 1.0
-    beyond = comparison.settings.margin if result.claim.exceeds else 0.0
-    about = standing.about(comparison.settings)
-    p_value = standing.two_sided_p_value(comparison.settings)
-    if beyond:
-        p_value = standing.p_value(about, result.claim.direction, beyond)
-    found = look.plan.chances(
-        (delta - beyond) / span,
+    margin, beyond = comparison.settings.margin, result.beyond
+    p_value = standing.two_sided_p_value(comparison.settings, result.towards * beyond)
+    equivalent = result.claim.direction == "equivalent"
+    shown, assumed = (delta - beyond) / span, (effect - beyond) / span
+    components = design.components.with_seed_sd(design.spread.sd)
+    terms: dict[str, Any] = {
+        "effect": assumed,
+        "components": components,
+        "tasks": design.tasks,
+        "samples": design.samples,
+    }
+    if look.plan is not None:
+        if look.seeds is None:
+            return None
+        if equivalent:
+            return look.plan.equivalence_chances(margin / span, shown, look.seeds, **terms)
+        return look.plan.chances(shown, p_value, look.seeds, **terms)
+    settling = result.settling
+    if settling is None or settling.judgement != LATER_LOOK or settling.looked is None:
+        return None
+    from audit.stats import later_look_chances
+
+    now = (len(comparison.control.runs), len(comparison.treatment.runs))
+    return later_look_chances(
+        shown,
         p_value,
-        look.seeds,
-        effect=(effect - beyond) / span,
-        components=design.components.with_seed_sd(design.spread.sd),
-        tasks=design.tasks,
-        samples=design.samples,
+        (now, (max(now[0], seeds), max(now[1], seeds))),
+        looked=settling.looked,
+        margin=margin / span if equivalent else None,
+        level=look.level,
+        **terms,
     )
-    return found.next_look, found.by_end
 
 
 def _more(result: ClaimResult, comparison: Comparison, seeds: int) -> tuple[MoreRuns, ...]:

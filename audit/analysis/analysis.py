@@ -14,9 +14,8 @@ from audit.analysis.measures import Measure, measures
 from audit.analysis.rounds import RoundPair, Uncompared, round_pairs
 from audit.analysis.settings import settings_for
 from audit.analysis.ship import StudyDecision, decide_to_ship, guardrail_claims
-from audit.analysis.study import Study
+from audit.analysis.study import SpentLook, Study, study_of
 from audit.claims import BASE, Claim, claims_of, parse_claim
-from audit.facts.plans import looks_before
 from audit.policy import Policy
 from audit.results import Results
 
@@ -85,6 +84,7 @@ def analyse(
     claims: Iterable[Claim | str] = (),
     looked: Iterable[int] = (),
     siblings: Iterable[float] = (),
+    spent: Iterable[SpentLook] = (),
 ) -> Analysis:
     """Compute the statistics of a results file.
 
@@ -102,8 +102,11 @@ def analyse(
     siblings : iterable of float
         P-values, before Holm's correction, of the claims that other files of the same study make:
         splitting a study over files does not leave its family of claims.
+    spent : iterable of SpentLook
+        Looks that the file does not record and an earlier version of it shows; they refuse the
+        claim, and change no verdict.
     """
-    study = Study(results, policy or Policy(), tuple(sorted({*looked, *looks_before(results)})))
+    study = study_of(results, policy, looked, spent)
     given = (parse_claim(one) if isinstance(one, str) else one for one in claims)
     made = (*claims_of(results), *given)
     judged = judge(study, (*made, *guardrail_claims(study, made)), tuple(siblings))

@@ -9,7 +9,7 @@ from functools import cached_property
 from audit import numerals
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.conditions import refusals_by_conditions
-from audit.analysis.looks import ONE_LOOK, ClaimLook, look_at, settings_at
+from audit.analysis.looks import ONE_LOOK, ClaimLook, look_at, not_recorded, settings_at
 from audit.analysis.measures import Measure, find_measures, measures
 from audit.analysis.parsing import Parsing
 from audit.analysis.refusals import ordered
@@ -97,6 +97,38 @@ class ClaimResult:
     def reason(self) -> str:
         """The same in one line; the verdict where it is supported."""
         return self.refusals[0].line if self.refusals else self.verdict.text
+
+    @property
+    def towards(self) -> int:
+        """Sign of a difference, treatment minus control, in the claimed direction."""
+        higher = self.comparison is None or self.comparison.measure.higher_is_better
+        return 1 if (self.claim.direction != "loss") == higher else -1
+
+    @property
+    def beyond(self) -> float:
+        """Difference in the claimed direction that the claim's interval must lie beyond."""
+        margin = 0.0 if self.comparison is None else self.comparison.settings.margin
+        if self.claim.guardrail:
+            return -margin
+        return margin if self.claim.exceeds else 0.0
+
+    @cached_property
+    def held(self) -> tuple[float | None, float | None]:
+        """P-value of the claim at its look, before Holm's correction, and what it must be below.
+
+        Of a difference it is two-sided, of equivalence the larger of the two one-sided ones.
+        """
+        found, look = self.comparison, self.look
+        if found is None or found.standing is None or found.decision is None:
+            return None, None
+        settings, standing = found.settings, found.standing
+        threshold = None if look is None else look.threshold
+        if self.claim.direction != "equivalent":
+            return standing.two_sided_p_value(settings, self.towards * self.beyond), threshold
+        p_value = standing.equivalence_p_value(standing.about(settings), settings.margin)
+        if look is None or threshold is None:
+            return p_value, None
+        return p_value, look.equivalence_threshold or 1 - look.level
 
     @property
     def _refused(self) -> RefusedClaim:
@@ -271,6 +303,9 @@ def _draft(study: Study, claim: Claim, min_seeds: int) -> _Draft:
         look = ClaimLook(ONE_LOOK, 1 - settings.level, settings.level)
     elif look.threshold is None:
         early.append(_before_first_look(look))
+    unrecorded = not_recorded(study, claim, look)
+    if unrecorded is not None:
+        early.append(unrecorded)
     settings_here = settings_at(look, settings)
     if look.target_effect is not None and claim.target_effect is None:
         settings_here = replace(settings_here, target_effect=look.target_effect)
@@ -289,6 +324,8 @@ def _before_first_look(look: ClaimLook) -> Refusal:
 
 def _subject(study: Study, claim: Claim) -> tuple[Measure, str, str] | Refusal:
     results = study.results
+    if claim.unknown_keys:
+        return _unknown_keys(claim.unknown_keys)
     if not claim.direction:
         return Refusal("no-direction", "the claim states no direction")
     if BASE in (claim.arm, claim.against) and results.arm(BASE) is not None:
@@ -311,6 +348,15 @@ def _subject(study: Study, claim: Claim) -> tuple[Measure, str, str] | Refusal:
         seen = ", ".join(" ".join(filter(None, (m.benchmark, m.split))) or "unnamed" for m in found)
         return Refusal("ambiguous-benchmark", f"{claim.metric} was measured on several: {seen}")
     return replace(found[0], checkpoints=claim.checkpoints), arm, against
+
+
+def _unknown_keys(keys: Sequence[str]) -> Refusal:
+    """Refuse a claim that says more than is read: it would be judged as another claim."""
+    from audit.schema import keys_of
+
+    known = sorted(keys_of("claim"))
+    named = ", ".join(f"{key}{meant(key, known)}" for key in keys)
+    return Refusal("unknown-claim-key", f"the claim has a key that is not known: {named}")
 
 
 def _average(results: Results, claim: Claim, found: Sequence[Measure]) -> Measure | Refusal:

@@ -113,6 +113,31 @@ def look_at(
     return _after(before[0], control, treatment, level, late)
 
 
+def not_recorded(study: Study, claim: Claim, look: ClaimLook) -> Refusal | None:
+    """Return the refusal of a claim whose earlier looks stand in another version of the file.
+
+    The line to add is in it. It changes no verdict: what is recorded decides that.
+    """
+    spent = [one for one in study.spent if one.claim == claim.id]
+    if not spent:
+        return None
+    seeds = sorted({one.seeds for one in spent})
+    listed = sorted({*study.looked, *seeds})
+    outside = " without this plan" if look.kind == IN_PLAN else ""
+    instead = "in place of the plan" if look.kind == IN_PLAN else "to the file"
+    where = ", ".join(dict.fromkeys(one.version for one in spent))
+    options = " ".join(f"--looked {n}" for n in seeds)
+    return Refusal(
+        "looks-not-recorded",
+        f"judged{outside} at {_listed(seeds)} runs per arm and refused ({where}), which the file "
+        f'does not say: add "looked": {listed} {instead}, or {options}',
+    )
+
+
+def _listed(seeds: list[int]) -> str:
+    return " and ".join(map(str, seeds))
+
+
 def _is_a_plan(plan: DeclaredPlan, study: Study) -> bool:
     """Whether a plan was there before the first result, as far as that can be checked.
 

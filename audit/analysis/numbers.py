@@ -163,9 +163,13 @@ class Numbers:
         mean = result.base_mean if isinstance(result, BaseDelta) else result.control.mean
         return has_room(mean, margin / self.span)
 
-    def two_sided_p_value(self, settings: Settings) -> float:
-        """Return the p-value of no difference, about what the deciding interval is about."""
-        return max(pivot.p_value for pivot in self._pivots(self.about(settings)))
+    def two_sided_p_value(self, settings: Settings, difference: float = 0.0) -> float:
+        """Return the p-value of a true difference, about what the deciding interval is about.
+
+        ``difference`` is treatment minus control in the metric's units.
+        """
+        null = Fraction(repr(difference / self.span))
+        return max(_moved(pivot, null).p_value for pivot in self._pivots(self.about(settings)))
 
     def p_value(self, about: str, direction: str, beyond: float = 0.0) -> float:
         """Return the two-sided p-value of a gain or loss of ``beyond``, 1 on its wrong side."""

@@ -15,6 +15,7 @@ from audit.analysis.what_settles import (
     RUNS,
     RefusedClaim,
     Settling,
+    next_threshold,
 )
 from audit.reasons import find_reason
 
@@ -80,7 +81,8 @@ def _nothing(result: RefusedClaim, settling: Settling) -> str:
 def _up_to(result: RefusedClaim, settling: Settling, file: str) -> Iterator[str]:
     missing, runs = settling.missing or 0, settling.runs
     if settling.judgement == PLAN:
-        yield f"train up to the plan's first look, {runs} runs per arm: {missing} more"
+        needs = "" if settling.threshold is None else f"; it needs {_below(settling.threshold)}"
+        yield f"train up to the plan's first look, {runs} runs per arm: {missing} more{needs}"
         return
     more = "at least " + numerals.counted(missing, "more seed")
     yield f"train {more} per arm, {runs} in all"
@@ -136,21 +138,23 @@ def _how(result: RefusedClaim, settling: Settling, needed: Needed) -> str:
         look = result.look
         most = "" if look is None else f", of {look.maximum} planned"
         return most if needed.seeds is not None else "; the plan is too short for it"
+    bound = "" if settling.threshold is None else _below(settling.threshold)
     if settling.judgement == LATER_LOOK:
-        bound = ""
-        if settling.threshold is not None:
-            bound = f", p below {numerals.p_value(settling.threshold)} at {needed.seeds}"
-        return f", as one later look (looked = [{settling.looked}]{bound})"
-    return ", in a new study"
+        at = f", {bound} at {needed.seeds}" if bound else ""
+        return f", as one later look (looked = [{settling.looked}]{at})"
+    return ", in a new study" + (f" ({bound})" if bound else "")
+
+
+def _below(threshold: float) -> str:
+    return f"p below {numerals.p_value(threshold)}"
 
 
 def _next_look(result: RefusedClaim, file: str) -> Iterator[str]:
-    look = result.look
-    if look is None or look.plan is None or look.next is None:
+    look, needs = result.look, next_threshold(result.claim, result.look)
+    if look is None or look.next is None or needs is None:
         return
     more = numerals.counted(look.next - (look.seeds or 0), "more run")
-    needs = numerals.p_value(look.plan.threshold(look.next))
-    yield f"{more} per arm; look {look.next} needs p below {needs}: audit next {file}"
+    yield f"{more} per arm; look {look.next} needs {_below(needs)}: audit next {file}"
 
 
 def _plan_command(file: str, effect: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from audit.analysis.floors import Floor, NotMeasured, floor_of
@@ -10,7 +10,7 @@ from audit.analysis.measures import Measure, Side, arm_side, base_side, common_s
 from audit.claims import BASE
 from audit.facts import evidence
 from audit.facts.copies import SamePair, components, copies_in
-from audit.facts.plans import DeclaredPlan, declared_plan
+from audit.facts.plans import DeclaredPlan, declared_plan, looks_before
 from audit.facts.rounding import number
 from audit.policy import Policy
 from audit.results import Arm, Results
@@ -21,15 +21,36 @@ FEWEST_FOR_A_CLAIM = 3
 
 
 @dataclass(frozen=True, slots=True)
+class SpentLook:
+    """A look that a file does not record.
+
+    Attributes
+    ----------
+    claim : str
+        Id of the claim that was judged and refused.
+    seeds : int
+        Training runs per arm at that look.
+    version : str
+        Where it is seen, e.g. ``commit 1a2b3c4``.
+    """
+
+    claim: str
+    seeds: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """A results file with the policy in force.
 
-    ``looked`` are the runs per arm at which its claims were judged before, without a plan.
+    ``looked`` are the runs per arm at which its claims were judged before, without a plan;
+    ``spent`` are the looks that only an earlier version of the file shows.
     """
 
     results: Results
     policy: Policy
     looked: tuple[int, ...] = ()
+    spent: tuple[SpentLook, ...] = ()
     _sides: dict[tuple[str, Measure], Side] = field(default_factory=dict)
     _floors: dict[Measure, Floor | NotMeasured] = field(default_factory=dict)
 
@@ -121,6 +142,17 @@ class Study:
             (arm for arm in self.results.controls if arm.name != top), key=lambda arm: arm.name
         )
         return tuple(arm for arm in others if arm.is_control) or tuple(others)
+
+
+def study_of(
+    results: Results,
+    policy: Policy | None = None,
+    looked: Iterable[int] = (),
+    spent: Iterable[SpentLook] = (),
+) -> Study:
+    """Return a file as a study, judged before as it says and as the caller says."""
+    before = tuple(sorted({*looked, *looks_before(results)}))
+    return Study(results, policy or Policy(), before, tuple(spent))
 
 
 def _joining(pairs: Sequence[SamePair], run: int) -> SamePair:

@@ -42,6 +42,7 @@ def weakenings(claim: Claim, comparison: Comparison, look: ClaimLook | None) -> 
     yield from _shared_seeds(comparison)
     yield from _readings(comparison)
     yield from _looks(look)
+    yield from _decoding(comparison)
     yield from _runs(comparison)
     if claim.direction == "gain":
         yield from _collapse(comparison)
@@ -148,6 +149,25 @@ def _runs(comparison: Comparison) -> Iterator[Weakening]:
             share = left_out_of_pairing(side)
             much = " (more than one run in five)" if share > LARGEST_SHARE_LEFT_OUT else ""
             yield Weakening("left-out-of-pairing", f"{side.name} {labels} without a partner{much}")
+
+
+def _decoding(comparison: Comparison) -> Iterator[Weakening]:
+    """Say where copies were looked for as among greedy answers, since nobody says otherwise.
+
+    That is so for one answer per task; runs with records of their own need no such test.
+    """
+    found = comparison.evidence
+    if found is not None and found.reaches("A"):
+        return
+    runs = (run for side in (comparison.treatment, comparison.control) for run in side.runs)
+    for run in runs:
+        own = run.evaluation
+        if run.outcomes is None or own is None or own.greedy or own.sampled:
+            continue
+        if max(run.outcomes.samples, default=0) == 1:
+            line = "no temperature is recorded: copies are looked for as among greedy answers"
+            yield Weakening("decoding-not-recorded", line)
+            return
 
 
 def _collapse(comparison: Comparison) -> Iterator[Weakening]:

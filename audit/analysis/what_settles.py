@@ -11,7 +11,7 @@ from audit.analysis.looks import AFTER_LOOK, IN_PLAN, ONE_LOOK, ClaimLook
 if TYPE_CHECKING:
     from audit.analysis.comparisons import Comparison
     from audit.claims import Claim
-    from audit.stats import Remedy
+    from audit.stats import Remedy, SequentialPlan
     from audit.stats.remedies import NextJudgement
 
 ACT, RUNS, SEEDS, NOTHING = "act", "runs", "seeds", "nothing"
@@ -63,8 +63,8 @@ class Settling:
     looked : int or None
         Beside ``after-look``: runs per arm of the look that was refused.
     threshold : float or None
-        What a p-value must be below at the estimate of the seeds needed, where a plan or an
-        earlier look sets it.
+        What a p-value must be below then: at the estimate of the seeds needed, or at the first
+        look of a plan. Both one-sided ones of equivalence must.
     """
 
     kind: str
@@ -89,13 +89,30 @@ def settling(result: RefusedClaim) -> Settling:
             RUNS, slug, NEW_STUDY, runs=result.min_seeds, missing=result.min_seeds - fewest
         )
     if slug == "before-first-look" and result.look is not None and result.look.first is not None:
-        first = result.look.first
-        return Settling(RUNS, slug, PLAN, runs=first, missing=max(first - fewest, 0))
+        first, plan = result.look.first, result.look.plan
+        threshold = None if plan is None else _needs(plan, first, result.claim)
+        return Settling(
+            RUNS, slug, PLAN, runs=first, missing=max(first - fewest, 0), threshold=threshold
+        )
     if slug not in BY_INTERVAL:
         return Settling(ACT, slug)
     if not isinstance(found.design, Design):
         return Settling(NOTHING if slug == "wrong-way" else ACT, slug)
     return _by_seeds(result, found, found.design)
+
+
+def _needs(plan: SequentialPlan, seeds: int, claim: Claim) -> float:
+    """Return what the p-value of a claim must be below at a look of a plan."""
+    if claim.direction == "equivalent":
+        return plan.equivalence_threshold(seeds)
+    return plan.threshold(seeds)
+
+
+def next_threshold(claim: Claim, look: ClaimLook | None) -> float | None:
+    """Return what the p-value must be below at the next look of a plan; None where none is left."""
+    if look is None or look.plan is None or look.next is None:
+        return None
+    return _needs(look.plan, look.next, claim)
 
 
 def _by_seeds(result: RefusedClaim, comparison: Comparison, design: Design) -> Settling:
@@ -104,7 +121,6 @@ def _by_seeds(result: RefusedClaim, comparison: Comparison, design: Design) -> S
         return Settling(ACT, "rounded-scores")
     judgement, looked = next_judgement(result, comparison)
     margin = comparison.settings.margin
-    target = claim.target_effect or (result.look.target_effect if result.look else None)
     remedy = figures(
         comparison,
         design,
@@ -112,15 +128,22 @@ def _by_seeds(result: RefusedClaim, comparison: Comparison, design: Design) -> S
         claim.direction,
         margin=margin,
         beyond=margin if claim.exceeds else 0.0,
-        target_effect=target,
+        target_effect=target_of(claim, result.look),
     )
     if remedy.nothing is not None:
         return Settling(NOTHING, remedy.nothing, judgement.kind, remedy)
     needed = remedy.to_see or remedy.if_seen
     threshold = None
-    if judgement.kind != NEW_STUDY and needed is not None and needed.seeds is not None:
-        threshold = 1 - judgement.level(needed.seeds)
+    if needed is not None and needed.seeds is not None:
+        equivalent = claim.direction == "equivalent"
+        at = judgement.equivalence_level if equivalent else judgement.level
+        threshold = 1 - at(needed.seeds)
     return Settling(SEEDS, result.slug, judgement.kind, remedy, looked=looked, threshold=threshold)
+
+
+def target_of(claim: Claim, look: ClaimLook | None) -> float | None:
+    """Return the effect that a claim or its plan was to see, in the metric's units."""
+    return claim.target_effect or (look.target_effect if look else None)
 
 
 def figures(

@@ -19,6 +19,7 @@ from audit.cli.judging_options import (
     choices_of,
     claims_of,
     policy_in_force,
+    report_not_searched,
     report_unreadable,
     style_for,
 )
@@ -85,6 +86,7 @@ def main(options: argparse.Namespace) -> int:
     if options.jobs is not None and options.jobs < 1:
         raise UsageError(f"--jobs must be at least 1, not {options.jobs}")
     also = [_also(entry) for entry in options.also]
+    _require_distinct([options.output, *(path for _, path in also)])
     policy = policy_in_force(options)
     located = any(name in _LOCATED for name in (options.format, *(name for name, _ in also)))
     own = Judge(
@@ -101,6 +103,7 @@ def main(options: argparse.Namespace) -> int:
     for path in (options.output, *(path for _, path in also)):
         guard(path, read, force=options.force)
     report_unreadable(results)
+    report_not_searched(results)
     rows = rows_of(results, options.sort)
     counts = counts_of(rows, results)
     for name, path in also:
@@ -127,6 +130,16 @@ def _also(entry: str) -> tuple[str, str]:
             f"--also takes FORMAT=FILE with a format of {', '.join(_FORMATS)}, not {entry!r}"
         )
     return name, path
+
+
+def _require_distinct(paths: Sequence[str | None]) -> None:
+    """Refuse two products in one file: the second would replace the first."""
+    seen: set[str] = set()
+    for path in paths:
+        place = None if path is None else os.path.realpath(path)
+        if place is not None and place in seen:
+            raise UsageError("is named for two formats; give each a file of its own", path=path)
+        seen |= {place} if place is not None else set()
 
 
 def _changed(

@@ -16,6 +16,7 @@ from audit.cli.output import add_output
 from audit.errors import UsageError
 from audit.fleet.files import FileResults
 from audit.fleet.judging import Choices
+from audit.numerals import counted
 from audit.policy import Policy, find_policy, today
 from audit.safetext import inert, visible
 
@@ -146,6 +147,20 @@ def report_unreadable(results: FileResults) -> None:
     for file in results.files:
         if file.error is not None:
             print(inert(f"audit: {visible(str(file.error))}"), file=sys.stderr)
+
+
+def report_not_searched(results: FileResults) -> None:
+    """Print one line per reason why earlier versions of files were not searched, to stderr."""
+    files: dict[str, list[str]] = {}
+    for file in results.files:
+        if file.not_searched:
+            files.setdefault(file.not_searched, []).append(file.name)
+    for reason, names in files.items():
+        which = names[0] if len(names) == 1 else counted(len(names), "file")
+        print(
+            inert(f"audit: {visible(which)}: earlier versions not checked for looks: {reason}"),
+            file=sys.stderr,
+        )
 
 
 def report_unused_waivers(results: FileResults, policy: Policy) -> None:

@@ -102,7 +102,7 @@ def _written(advice: Sequence[Advice], options: argparse.Namespace) -> str:
 
         return json_text(_document(advice, options))
     if options.format == "github":
-        return "".join(f"{line}\n" for line in _annotations(advice))  # escaped one by one
+        return "".join(f"{line}\n" for line in _annotations(advice))
     blocks = ["\n".join(map(visible, _lines(one))) for one in advice]
     return inert("\n\n".join(blocks) + "\n")
 
@@ -150,12 +150,12 @@ def _look(advice: Advice) -> str:
 
 def _judged(advice: Advice) -> str:
     """Return p, what it needs, and the verdict's second word."""
-    result, look = advice.result, advice.result.look
+    result = advice.result
     parts = []
     if advice.p_value is not None:
         parts.append(numerals.p_equals(advice.p_value))
-        if look is not None and look.threshold is not None:
-            parts.append(f"needs {numerals.p_value(look.threshold)}")
+        if advice.needs is not None:
+            parts.append(f"needs {numerals.p_value(advice.needs)}")
     word = result.verdict.detail or result.verdict.word
     judged = ", ".join(parts)
     return "; ".join(part for part in (judged, word) if part)
@@ -235,25 +235,31 @@ def _chances(advice: Advice) -> str:
     look = advice.result.look
     if advice.chance_next is None or advice.chance_end is None or look is None:
         return ""
-    text = (
-        f"{numerals.percent(advice.chance_next)} at look {advice.next_seeds}, "
-        f"{numerals.percent(advice.chance_end)} by look {look.maximum}, if the true difference "
-        f"is {numerals.signed(advice.effect)}"
-    )
+    text = f"{numerals.percent(advice.chance_next)} at {_at(advice)}"
+    if look.maximum is not None:
+        text += f", {numerals.percent(advice.chance_end)} by look {look.maximum}"
+    text += f", if {_supposed(advice)}"
     return text if advice.futile_below is None else f"{text}; futile {_below(advice)}"
 
 
+def _at(advice: Advice) -> str:
+    look = advice.result.look
+    planned = look is not None and look.plan is not None
+    return f"look {advice.next_seeds}" if planned else f"{advice.next_seeds} runs per arm"
+
+
+def _supposed(advice: Advice) -> str:
+    if not advice.effect:
+        return "there is no difference"
+    return f"the true difference is {numerals.signed(advice.effect)}"
+
+
 def _annotations(advice: Sequence[Advice]) -> Iterator[str]:
+    from audit.cli.formats.github import Annotation
+
     for one in advice:
-        title, *rest = _lines(one)
-        message = "%0A".join(_escaped(line.strip()) for line in rest)
-        command = "warning" if one.word is None else "notice"
-        heading = _escaped(title).replace(":", "%3A").replace(",", "%2C")
-        yield f"::{command} title={heading}::{message}"
-
-
-def _escaped(text: str) -> str:
-    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        title, *rest = (visible(line.strip()) for line in _lines(one))
+        yield str(Annotation("notice" if one.word else "warning", title, "\n".join(rest)))
 
 
 def _document(advice: Sequence[Advice], options: argparse.Namespace) -> dict[str, Any]:
@@ -279,6 +285,7 @@ def _claim(advice: Advice) -> dict[str, Any]:
         "reason": result.reason,
         "delta": None if result.comparison is None else result.comparison.delta,
         "p_value": advice.p_value,
+        "needs": advice.needs,
         "look": None
         if look is None
         else {

@@ -13,6 +13,7 @@ from audit.cli.judging_options import (
     choices_of,
     claims_of,
     policy_in_force,
+    report_not_searched,
     report_unreadable,
     report_unused_waivers,
     style_for,
@@ -58,6 +59,7 @@ def main(options: argparse.Namespace) -> int:
     guard(options.output, [*read, options.data, options.policy, policy.source], force=options.force)
     options.results = results  # kept until the process ends, which need not take them apart
     report_unreadable(results)
+    report_not_searched(results)
     report_unused_waivers(results, policy)
     publish(render(options.format, results, style_for(options)), options.output)
     return results.exit_status

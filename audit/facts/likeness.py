@@ -263,8 +263,7 @@ def _decoding(answers: _Answers) -> tuple[str, int]:
         return "greedy", 1
     samples = int(answers.drawn[answers.drawn > 0].min(initial=_MOST_ANSWERS))
     mixed = bool(((answers.right > 0) & (answers.right < answers.drawn)).any())
-    temperatures = [e.condition.get("temperature") for e in answers.evaluations]
-    declared = all(isinstance(t, int | float) and t > 0 for t in temperatures)
+    declared = all(evaluation.sampled for evaluation in answers.evaluations)
     return ("sampled" if declared or (samples > 1 and mixed) else "undeclared"), samples
 
 

@@ -41,6 +41,9 @@ class FileResult:
         Files of the same study whose claims were judged in one family with these.
     decision : DecisionView or None
         Ship, discuss or don't; None where no claim is guarded.
+    not_searched : str
+        Why earlier versions of the file were not searched, or not all, for looks that it does
+        not record; empty where they were, or need not be.
     """
 
     name: str
@@ -54,6 +57,7 @@ class FileResult:
     family: tuple[float, ...] = ()
     siblings: tuple[str, ...] = ()
     decision: DecisionView | None = None
+    not_searched: str = ""
 
 
 @dataclass(frozen=True, slots=True)

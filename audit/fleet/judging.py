@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from audit.analysis import Analysis
+from audit.analysis import Analysis, ClaimResult
+from audit.analysis.earlier import may_hide_looks, spent_looks
+from audit.analysis.study import SpentLook
 from audit.claims import Claim
 from audit.errors import AuditError
 from audit.facts.siblings import run_keys
-from audit.finding import Severity
+from audit.finding import NotChecked, Severity
 from audit.fleet.files import FileResult
+from audit.fleet.history import EarlierVersion, history_of
 from audit.policy import CLAIM_RULES, Policy
+from audit.reading import Source
 from audit.report import Report, verify
-from audit.results import Results, load
+from audit.results import Results, from_source, load
 from audit.safetext import shortened
 from audit.views.claim_view import views_of
 from audit.views.decision_view import decision_view
@@ -82,7 +86,8 @@ class Judge:
         """Return what came of one file, whatever happens to it."""
         try:
             results = load(path)
-            found = judged(self._verified(results), study_in_words(results))
+            report, not_searched = self._with_history(path, results)
+            found = replace(judged(report, study_in_words(results)), not_searched=not_searched)
         except AuditError as error:
             return _failed(path, error)
         except MemoryError:
@@ -100,7 +105,23 @@ class Judge:
         """Return a judge whose Holm correction runs over these claims of other files, too."""
         return replace(self, siblings=p_values)
 
-    def _verified(self, results: Results) -> Report:
+    def _with_history(self, path: str, results: Results) -> tuple[Report, str]:
+        """Return the report, and why looks in earlier versions of the file may be unseen."""
+        report = self._verified(results)
+        claims = () if report.analysis is None else report.analysis.claims
+        if path == "-" or not any(map(may_hide_looks, claims)):
+            return report, ""
+        history = history_of(path, results.source.data)
+        spent = _spent(claims, history.versions)
+        if spent:
+            report = self._verified(results, spent)
+        if not history.missing:
+            return report, ""
+        reason = f"earlier versions of the file: {history.missing}"
+        unseen = NotChecked("CLAIM003", CLAIM_RULES["CLAIM003"], reason, "/claims")
+        return replace(report, not_checked=(*report.not_checked, unseen)), history.missing
+
+    def _verified(self, results: Results, spent: tuple[SpentLook, ...] = ()) -> Report:
         policy = self.choices.over(self.policy.for_path(results.name))
         return verify(
             results,
@@ -110,7 +131,27 @@ class Judge:
             policy=policy,
             siblings=self.siblings,
             looked=self.looked,
+            spent=spent,
         )
+
+
+def _spent(
+    claims: Sequence[ClaimResult], versions: Iterable[EarlierVersion]
+) -> tuple[SpentLook, ...]:
+    """Return the looks that earlier versions show, each at the last version that shows it.
+
+    A version that is no results file shows none.
+    """
+    found: dict[tuple[str, int], SpentLook] = {}
+    for version in versions:
+        name = f"commit {version.commit}"
+        try:
+            earlier = from_source(Source(name, version.data, ""))
+        except AuditError:
+            continue
+        for look in spent_looks(claims, earlier, name):
+            found.setdefault((look.claim, look.seeds), look)
+    return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True)

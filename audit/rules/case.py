@@ -15,6 +15,7 @@ from audit.results import Evaluation, Results
 
 if TYPE_CHECKING:
     from audit.analysis import Analysis
+    from audit.analysis.study import SpentLook
     from audit.claims import Claim
     from audit.facts.copies import SamePair
     from audit.partition import DataFile
@@ -40,6 +41,8 @@ class Case:
         P-values of the claims that other files of the same study make.
     looked : tuple of int
         Runs per arm at which the claims were judged before, without a plan.
+    spent : tuple of SpentLook
+        Looks that only an earlier version of the file shows.
     """
 
     results: Results
@@ -49,6 +52,7 @@ class Case:
     artifacts: Path | None = None
     siblings: tuple[float, ...] = ()
     looked: tuple[int, ...] = ()
+    spent: tuple[SpentLook, ...] = ()
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -61,6 +65,7 @@ class Case:
             claims=self.claims,
             siblings=self.siblings,
             looked=self.looked,
+            spent=self.spent,
         )
 
     @property

@@ -111,7 +111,7 @@ if TYPE_CHECKING:
         seed_sd_over_checkpoints,
     )
     from audit.stats.twolevel import two_level_bootstrap, two_level_sd
-    from audit.stats.unplanned import UnplannedLook, after_look
+    from audit.stats.unplanned import UnplannedLook, after_look, later_look_chances
 
 _HOME = {
     "AlongRun": "trajectory",
@@ -194,6 +194,7 @@ _HOME = {
     "in_new_study": "remedies",
     "in_plan": "remedies",
     "last_contrast": "trajectory",
+    "later_look_chances": "unplanned",
     "minimum_detectable_effect": "planning",
     "mixed_scales": "scales",
     "noise_floor": "floor",
@@ -323,6 +324,7 @@ __all__ = [
     "in_new_study",
     "in_plan",
     "last_contrast",
+    "later_look_chances",
     "minimum_detectable_effect",
     "mixed_scales",
     "noise_floor",

@@ -111,6 +111,42 @@ def crossings(
     return tuple(up), tuple(down)
 
 
+def first_inside(
+    information: Sequence[float],
+    widths: Sequence[float],
+    means: Sequence[float],
+    *,
+    start: Start | None = None,
+) -> tuple[float, ...]:
+    """Return the probabilities of being within the widths, -w < Z < w, first at each look.
+
+    Parameters
+    ----------
+    information, means, start
+        As for `crossings`.
+    widths : sequence of float, shape (looks,)
+        Half of the width at each look, on the scale of Z; 0 or less where none stops.
+    """
+    left = _Inside(start or Start())
+    found: list[float] = []
+    for place, (seeds, width, mean) in enumerate(zip(information, widths, means, strict=True)):
+        above, below = left.leaving(seeds, (-max(width, 0.0), max(width, 0.0)), mean)
+        found.append(max(float(left.weights.sum()) - above - below, 0.0))
+        if place + 1 < len(information):
+            step = information[place + 1] - seeds
+            sides = [(-inf, -width), (width, inf)] if width > 0 else [(-inf, inf)]
+            left = _joined([left.step(seeds, ends, mean, step) for ends in sides])
+    return tuple(found)
+
+
+def _joined(parts: Sequence[_Inside]) -> _Inside:
+    """Return the parts of one process after one look as a whole."""
+    whole = parts[0]
+    whole.values = np.concatenate([part.values for part in parts])
+    whole.weights = np.concatenate([part.weights for part in parts])
+    return whole
+
+
 class _Inside:
     """What has not left the bounds yet: weights at values of B, after some information."""
 

@@ -160,6 +160,24 @@ def standard_error(
     return _standard_error(components, _pair(seeds), tasks, samples)
 
 
+def half_width_quantiles(
+    number: int,
+    *,
+    components: Components,
+    seeds: tuple[int, int],
+    tasks: int,
+    samples: int,
+    level: float = 0.95,
+) -> FloatArray:
+    """Return so many mid-quantiles of the half-width that the interval of a study will have.
+
+    Other parameters are those of `power`.
+    """
+    found = _design(components, seeds, tasks, samples, level).half_widths
+    quantiles: FloatArray = np.quantile(found, (np.arange(number) + 0.5) / number)
+    return quantiles
+
+
 def equivalence_power(
     margin: float,
     *,

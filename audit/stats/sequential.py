@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -18,6 +18,7 @@ from audit.stats.sequential_power import (
     SequentialPower,
     chances_of,
     course,
+    equivalence_chances,
     power_of,
 )
 
@@ -360,6 +361,53 @@ class SequentialPlan:
         process = self._course(effect, components, tasks, samples, looks)
         return chances_of(process, delta, p_value)
 
+    def equivalence_chances(
+        self,
+        margin: float,
+        delta: float,
+        seeds: int,
+        *,
+        effect: float = 0.0,
+        components: Components,
+        tasks: int,
+        samples: int,
+    ) -> Chances:
+        """Return what the looks that are left may show of equivalence within a margin.
+
+        Parameters
+        ----------
+        margin : float
+            Largest difference that counts as none, above 0.
+        delta, seeds
+            Difference seen at this look, and seeds per arm of it.
+        effect : float
+            True difference assumed from here on.
+        components, tasks, samples
+            As for `power`.
+
+        Returns
+        -------
+        Chances
+        """
+        self._looks(seeds, final=False)
+        left = [s for s in self.planned if s > seeds]
+        return equivalence_chances(
+            margin,
+            effect,
+            delta,
+            (seeds, *left),
+            [1 - self.equivalence_threshold(s) for s in left],
+            self._runs((seeds, *left)),
+            components=components,
+            tasks=tasks,
+            samples=samples,
+        )
+
+    def _runs(self, looks: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the runs of control and treatment at each look."""
+        control, treatment = self.maxima
+        return [(min(s, control), min(s, treatment)) for s in looks]
+
     def _course(
         self,
         effect: float,
@@ -368,13 +416,11 @@ class SequentialPlan:
         samples: int,
         looks: tuple[int, ...],
     ) -> Course:
-        control, treatment = self.maxima
-        runs = [(min(s, control), min(s, treatment)) for s in looks]
         return course(
             effect,
             looks,
             [self.threshold(seeds) for seeds in looks],
-            runs,
+            self._runs(looks),
             components=components,
             tasks=tasks,
             samples=samples,

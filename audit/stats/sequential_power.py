@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 from scipy.special import ndtri
 
-from audit.stats.boundary import Start, crossings
-from audit.stats.planning import gain_probability, standard_error
+from audit.stats.boundary import Start, crossings, first_inside
+from audit.stats.planning import gain_probability, half_width_quantiles, standard_error
 from audit.stats.records import Components
 
 # Probabilities nearer to 0 or 1 than this have the same drift: it is finite, and moves nothing.
 _CERTAIN = 1e-12
+# Widths of the interval that stand for all; twice as many move a chance by less than 0.002.
+_WIDTHS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class LookChance:
     runs : tuple of int
         Runs of control and treatment by then.
     gain : float
-        Probability that the study stops here with an effect in the planned direction.
+        Probability that the study stops here with what is claimed: an effect in the planned
+        direction, or equivalence.
     other : float
         Probability that it stops here otherwise: with the opposite effect, or on advice.
     """
@@ -69,7 +73,7 @@ class Chances:
     Attributes
     ----------
     next_look : float
-        Probability that the next look shows an effect in the planned direction.
+        Probability that the next look shows what is claimed.
     by_end : float
         Probability that any look up to the maximum does.
     looks : tuple of LookChance
@@ -180,6 +184,56 @@ def chances_of(process: Course, delta: float, p_value: float) -> Chances:
         by_end=sum(look.gain for look in looks),
         looks=looks,
     )
+
+
+def equivalence_chances(
+    margin: float,
+    effect: float,
+    delta: float,
+    seeds: Sequence[int],
+    levels: Sequence[float],
+    runs: Sequence[tuple[int, int]],
+    *,
+    components: Components,
+    tasks: int,
+    samples: int,
+) -> Chances:
+    """Return the chances that looks show two arms to be within a margin of each other.
+
+    Parameters
+    ----------
+    margin, effect, delta : float
+        Margin, true difference assumed from here on, and the difference seen at the first look.
+    seeds, runs : sequence, shape (looks,)
+        Seeds per arm, and runs of control and treatment, at each look; the first was taken.
+    levels : sequence of float, shape (looks - 1,)
+        One minus the error rate of each one-sided test, at every look that is left.
+    components, tasks, samples
+        As for `course`.
+
+    Notes
+    -----
+    The difference is a normal process with the true standard errors of its looks. Equivalence is
+    shown where it lies within the margin by more than half the width of the look's interval;
+    first entries are integrated for each of some quantiles of those widths, the same at all
+    looks, since the runs seen already stay in every later estimate. A difference that an
+    earlier look shows ends no claim of equivalence.
+    """
+    terms: dict[str, Any] = {"components": components, "tasks": tasks, "samples": samples}
+    errors = [max(standard_error(seeds=pair, **terms), _CERTAIN) for pair in runs]
+    halves = [
+        half_width_quantiles(_WIDTHS, seeds=pair, level=2 * level - 1, **terms)
+        for pair, level in zip(runs[1:], levels, strict=True)
+    ]
+    means = [effect / error * sqrt(n) for error, n in zip(errors, seeds, strict=True)]
+    begin = Start(seeds[0], delta / errors[0] * sqrt(seeds[0]), means[0])
+    shown = [0.0] * len(halves)
+    for widths in zip(*halves, strict=True):
+        bands = [(margin - h) / error for h, error in zip(widths, errors[1:], strict=True)]
+        entries = first_inside(seeds[1:], bands, means[1:], start=begin)
+        shown = [p + entry / _WIDTHS for p, entry in zip(shown, entries, strict=True)]
+    looks = tuple(map(LookChance, seeds[1:], runs[1:], shown, [0.0] * len(shown)))
+    return Chances(shown[0] if shown else 0.0, sum(shown), looks)
 
 
 def _chances(

@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from audit.stats.boundary import boundary
 from audit.stats.quantiles import check_level, normal_tail
+from audit.stats.records import Components
+from audit.stats.sequential_power import Chances, chances_of, course, equivalence_chances
 
 # What a second, unplanned look adds to the error rate of the first, as a share of it: the slack
 # of the rule at few seeds pays for more of it.
@@ -88,6 +90,64 @@ def after_look(
         equivalence_threshold=_second(looked, seeds, alpha, extra, 1),
         total_error=alpha + extra,
     )
+
+
+def later_look_chances(
+    delta: float,
+    p_value: float,
+    runs: tuple[tuple[int, int], tuple[int, int]],
+    *,
+    looked: int,
+    effect: float,
+    margin: float | None = None,
+    level: float = 0.95,
+    components: Components,
+    tasks: int,
+    samples: int,
+) -> Chances:
+    """Return the chance that one later look, without a plan, shows what is claimed.
+
+    Parameters
+    ----------
+    delta, p_value : float
+        Difference seen in the claimed direction, and its two-sided p-value.
+    runs : pair of (int, int)
+        Runs of control and treatment now, and at the later look.
+    looked : int
+        Seeds per arm of the look that was refused.
+    effect : float
+        True difference assumed from here on.
+    margin : float, optional
+        Equivalence within it is claimed; ``p_value`` is then not used.
+    level : float
+        Confidence level of the first look.
+    components, tasks, samples
+        As for `SequentialPlan.power`.
+    """
+    found = after_look(looked, *runs[1], level=level)
+    seeds = (min(runs[0]), min(runs[1]))
+    if margin is not None:
+        return equivalence_chances(
+            margin,
+            effect,
+            delta,
+            seeds,
+            [1 - found.equivalence_threshold],
+            runs,
+            components=components,
+            tasks=tasks,
+            samples=samples,
+        )
+    process = course(
+        effect,
+        seeds,
+        (1 - level, found.threshold),
+        runs,
+        components=components,
+        tasks=tasks,
+        samples=samples,
+    )
+    return chances_of(process, delta, p_value)
 
 
 @lru_cache(maxsize=1024)

@@ -125,6 +125,7 @@ def claim_json(result: ClaimResult) -> dict[str, Any]:
         "supported": result.supported,
         "stands": result.supported,
         "slug": result.slug,
+        "label": view.label or None,
         "reason": result.reason,
         "settles": view.settles,
         "settling": None if result.settling is None else asdict(result.settling),
@@ -142,13 +143,14 @@ def _look(result: ClaimResult) -> dict[str, Any] | None:
     look = result.look
     if look is None:
         return None
+    p_value, needs = result.held
     return {
         "kind": look.kind,
         "seeds": look.seeds,
         "first": look.first,
         "maximum": look.maximum,
-        "p": result.p_value,
-        "threshold": look.threshold,
+        "p": p_value,
+        "threshold": look.threshold if needs is None else needs,
         "next": look.next,
         "dated": look.dated,
         "total_error": look.total_error,

@@ -13,8 +13,8 @@ from audit.analysis import Analysis
 from audit.analysis.claiming import ClaimResult
 from audit.analysis.comparisons import Comparison
 from audit.analysis.looks import ONE_LOOK, ClaimLook
-from audit.analysis.numbers import Interval
 from audit.analysis.verdict import Weakening
+from audit.analysis.what_settles import next_threshold
 from audit.claims import BASE, Claim
 from audit.reasons import REASONS
 from audit.views.comparison_view import ComparisonView, interval_text, verdict_words
@@ -176,7 +176,7 @@ def claim_view(result: ClaimResult) -> ClaimView:
         aside=view.tipping if view else "",
         evidence=view.grade if view else "",
         weakened_by=result.weakened_by,
-        look=_look(result.look, view),
+        look=_look(result, view),
         next=result.next,
         improvement=_improvement(view) if view else None,
         id=result.claim.id,
@@ -247,20 +247,22 @@ def _judged_by(view: ComparisonView, look: ClaimLook | None) -> str:
     return f"{text}; one look" if text and look is not None and look.kind == ONE_LOOK else text
 
 
-def _look(look: ClaimLook | None, view: ComparisonView | None) -> str:
+def _look(result: ClaimResult, view: ComparisonView | None) -> str:
     """Say at which look a claim was judged: ``look 6 of 4..12: p = 0.073, needs 0.0077``."""
+    look = result.look
     if look is None or look.kind == ONE_LOOK or view is None:
         return ""
     planned = f" of {look.first}..{look.maximum}" if look.maximum is not None else ""
     if look.threshold is None:
         return f"before the first look{planned}"
-    deciding = view.comparison.deciding
     text = f"look {look.seeds}{planned}: "
-    if isinstance(deciding, Interval) and deciding.p_value is not None:
-        text += f"{numerals.p_equals(deciding.p_value)}, "
-    text += f"needs {numerals.p_value(look.threshold)}"
+    p_value, needs = result.held
+    if p_value is not None:
+        text += f"{numerals.p_equals(p_value)}, "
+    text += f"needs {numerals.p_value(look.threshold if needs is None else needs)}"
     plain = interval_text(view.comparison.interval(view.comparison.settings.target, 0.95))
     text += f"; 95% interval {plain}" if plain else ""
-    if look.plan is not None and look.next is not None:
-        text += f"; look {look.next} needs {numerals.p_value(look.plan.threshold(look.next))}"
+    following = None if result.supported else next_threshold(result.claim, look)
+    if following is not None:
+        text += f"; look {look.next} needs {numerals.p_value(following)}"
     return text

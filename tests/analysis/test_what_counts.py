@@ -233,6 +233,38 @@ def test_arms_on_different_scales_are_refused() -> None:
     assert judged(document, "gain score recipe over control")[1] == "mixed-scales"
 
 
+@pytest.mark.parametrize(
+    ("temperature", "samples", "said"),
+    [(None, 1, True), (0, 1, False), (1.0, 1, False), (None, 4, False)],
+)
+def test_one_answer_per_task_without_a_temperature_is_said_beside_a_supported_claim(
+    temperature: float | None, samples: int, said: bool
+) -> None:
+    arms = honest(runs=5), honest(0.2, runs=5, first=20)
+    rows = [[[min(c, samples) for c in row] for row in arm] for arm in arms]
+    document = study(rows[0], rows[1], samples)
+    for entry in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+        if temperature is not None:
+            entry["evaluation"]["condition"] = {"temperature": temperature}
+    (result,) = analysed(document, GAIN).claims
+    assert result.supported
+    assert ("decoding-not-recorded" in [weak.slug for weak in result.weakened_by]) is said
+
+
+@pytest.mark.parametrize(
+    ("key", "line"), [("margn", "margn (did you mean margin?)"), ("weights", "weights")]
+)
+def test_a_claim_with_a_key_that_is_not_known_is_never_judged_as_another(
+    key: str, line: str
+) -> None:
+    document = study(honest(), honest(0.2, first=20))
+    claim = {"direction": "gain", "metric": "accuracy", "arm": "recipe", "against": "control"}
+    (known,) = analysed({**document, "claims": [claim]}).claims
+    (result,) = analysed({**document, "claims": [{**claim, key: 0.05}]}).claims
+    assert (known.supported, result.supported, result.slug) == (True, False, "unknown-claim-key")
+    assert result.reason.endswith(line)
+
+
 def condition(**settings: Any) -> Callable[[Document], None]:
     def change(document: Document) -> None:
         for entry in document["seed_results"]:

@@ -266,6 +266,24 @@ def test_an_unknown_further_format_is_wrong_usage(
     assert "--also takes FORMAT=FILE" in err
 
 
+@pytest.mark.parametrize(
+    "products",
+    [
+        ("--also", "json=a.out", "--also", "html=a.out"),
+        ("--also", "json=a.out", "--also", "json=./a.out"),
+        ("-o", "a.out", "--also", "json=a.out"),
+    ],
+)
+def test_two_products_in_one_file_are_refused_before_anything_is_written(
+    fleet: Path, capsys: pytest.CaptureFixture[str], products: tuple[str, ...]
+) -> None:
+    status, out, err = gate(capsys, "reports", *products)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "a.out: is named for two formats; give each a file of its own" in err
+    assert not (fleet / "a.out").exists()
+
+
 def test_the_bar_is_for_terminals_only(
     fleet: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,40 @@ def test_the_chances_are_those_of_the_statistics(tmp_path: Path, advised: Ask) -
     assert claim["chance_by_maximum"] == pytest.approx(chances.by_end)
 
 
+@pytest.mark.parametrize("direction", ["equivalent", "no loss"])
+@pytest.mark.parametrize("plan", [PLAN, None])
+def test_where_no_difference_is_claimed_the_chances_assume_none(
+    advised: Ask, screen: Screen, direction: str, plan: Document | None
+) -> None:
+    claim = {**CLAIM, "direction": direction, "margin": 0.06}
+    more = {"claims": [claim]} | ({} if plan is None else {"plan": plan})
+    document = study(5, (0.0, 2), **more)
+    (found,) = advised(document)["claims"]
+    assert (found["advice"], found["effect"]) == ("train-on", 0.0)
+    assert found["p_value"] > found["needs"]
+    assert 0 <= found["chance_next_look"] <= found["chance_by_maximum"] <= 1
+    assert found["chance_by_maximum"] > 0.2
+    assert "if there is no difference" in words(screen(document))
+
+
+def test_without_a_plan_the_one_later_look_has_its_chance(advised: Ask, screen: Screen) -> None:
+    document = study(4, SMALL_GAIN, claims=[{**CLAIM, "target_effect": 0.05}])
+    (found,) = advised(document)["claims"]
+    assert found["chance_next_look"] == found["chance_by_maximum"] > 0.5
+    assert f"at {found['next_seeds']} runs per arm, if the true difference" in words(
+        screen(document)
+    )
+
+
+def test_a_claim_beyond_a_margin_is_held_against_that_margin(advised: Ask) -> None:
+    document = study(4, SMALL_GAIN, plan=PLAN)
+    (plain,) = advised(document)["claims"]
+    document["claims"] = [{**CLAIM, "by": 0.02}]
+    (beyond,) = advised(document)["claims"]
+    assert beyond["p_value"] > plain["p_value"]
+    assert beyond["needs"] == plain["needs"]
+
+
 def test_the_screen_says_what_is_known_what_to_train_and_what_it_costs(screen: Screen) -> None:
     lines = screen(study(4, SMALL_GAIN, plan=PLAN))
     text = "\n".join(lines)
@@ -209,7 +243,7 @@ def test_without_a_plan_one_later_look_is_planned(advised: Ask, screen: Screen) 
     (claim,) = advised(document)["claims"]
     assert claim["advice"] == "train-on"
     assert claim["next_seeds"] > 3
-    assert claim["chance_by_maximum"] is None
+    assert 0 < claim["chance_next_look"] == claim["chance_by_maximum"] < 1
     text = words(screen(document))
     assert "as one later look (looked = [3]" in text
     assert "or a new study with a plan: audit plan" in text

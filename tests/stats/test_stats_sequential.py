@@ -14,8 +14,8 @@ from scipy.special import ndtr, ndtri, stdtr
 from scipy.stats import multivariate_normal
 
 from audit.errors import InsufficientData
-from audit.stats import Components, SequentialPlan, after_look, power
-from audit.stats.boundary import Start, boundary, crossings
+from audit.stats import Components, SequentialPlan, after_look, later_look_chances, power
+from audit.stats.boundary import Start, boundary, crossings, first_inside
 
 PARTS = Components(0.03, 0.03, 0.065, 0.145, 0.085)
 DESIGN: dict[str, Any] = {"components": PARTS, "tasks": 120, "samples": 4}
@@ -329,6 +329,69 @@ def test_chances_average_to_the_power_of_the_plan() -> None:
     at_next = step * float(weights @ [x.next_look for x in later])
     assert by_end == pytest.approx(whole.power - first.gain, abs=1e-4)
     assert at_next == pytest.approx(whole.looks[1].gain, abs=1e-4)
+
+
+@pytest.mark.parametrize("start", [None, Start(3.0, 2.0, 0.4)])
+def test_first_entries_into_a_band_are_those_of_a_simulated_process(start: Start | None) -> None:
+    looks, widths, means = (4, 5, 8, 9), (0.0, 0.4, 1.1, 0.9), (0.5, 0.8, 1.5, 1.6)
+    begin = start or Start()
+    steps = np.sqrt(np.diff([begin.information, *looks]))
+    noise = np.random.default_rng(5).normal(size=(200_000, 4)) * steps
+    b = begin.value - begin.mean + np.cumsum(noise, axis=1) + means
+    inside = np.abs(b / np.sqrt(looks)) < widths
+    entered = [inside[:, place] & ~inside[:, :place].any(axis=1) for place in range(4)]
+    found = first_inside(looks, widths, means, start=start)
+    assert found == pytest.approx([e.mean() for e in entered], abs=0.004)  # 3.5 errors of .0011
+
+
+def equivalence_simulated(
+    margin: float, delta: float, plan: SequentialPlan, sd: float, studies: int
+) -> tuple[float, float]:
+    """Share of studies of equal arms that t tests show equivalent, next and by the end.
+
+    The first seeds have the mean difference that was seen; their residuals are free of it.
+    """
+    rng, most, first = np.random.default_rng(9), plan.most, plan.planned[0]
+    differences = rng.normal(0, sd * sqrt(2), (studies, most))
+    head = differences[:, :first]
+    head += delta - head.mean(axis=1, keepdims=True)
+    squares = [rng.chisquare(1, (studies, most)) * sd**2 for _ in range(2)]
+    done = np.zeros(studies, dtype=bool)
+    shares = []
+    for seeds in plan.planned[1:]:
+        one, other = (arm[:, : seeds - 1].sum(axis=1) / (seeds - 1) / seeds for arm in squares)
+        t = (margin - np.abs(differences[:, :seeds].mean(axis=1))) / np.sqrt(one + other)
+        df = (one + other) ** 2 * (seeds - 1) / (one**2 + other**2)
+        done |= stdtr(df, -t) < plan.equivalence_threshold(seeds)
+        shares.append(float(done.mean()))
+    return shares[0], shares[-1]
+
+
+@pytest.mark.parametrize(("margin", "delta"), [(0.05, 0.0), (0.05, 0.03), (0.08, -0.05)])
+def test_chances_of_equivalence_are_those_of_a_simulated_study(margin: float, delta: float) -> None:
+    plan, sd = SequentialPlan(8), 0.03
+    parts = Components(sd, sd, 0.0, 0.0, 0.0)
+    found = plan.equivalence_chances(margin, delta, 4, components=parts, tasks=5000, samples=1)
+    next_look, by_end = equivalence_simulated(margin, delta, plan, sd, 20_000)
+    assert found.next_look == pytest.approx(next_look, abs=0.02)
+    assert found.by_end == pytest.approx(by_end, abs=0.02)
+
+
+def test_a_difference_far_outside_the_margin_leaves_no_chance_of_equivalence() -> None:
+    plan = SequentialPlan(8)
+    assert plan.equivalence_chances(0.02, 0.4, 4, **DESIGN).by_end < 1e-9
+    assert plan.equivalence_chances(0.02, 0.0, 8, **DESIGN).looks == ()
+
+
+def test_a_later_look_without_a_plan_has_less_chance_than_one_that_was_planned() -> None:
+    runs = ((4, 4), (8, 8))
+    terms: dict[str, Any] = {"looked": 4, "effect": 0.08, **DESIGN}
+    later = later_look_chances(0.05, 0.06, runs, **terms)
+    planned = SequentialPlan(8, looks=(4, 8)).chances(0.05, 0.06, 4, effect=0.08, **DESIGN)
+    assert 0 < later.next_look < planned.next_look < 1
+    assert later.by_end == later.next_look
+    equivalent = later_look_chances(0.0, 0.9, runs, margin=0.1, **(terms | {"effect": 0.0}))
+    assert 0 < equivalent.next_look < 1
 
 
 def test_at_the_maximum_no_chance_is_left() -> None:

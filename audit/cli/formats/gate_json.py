@@ -62,6 +62,7 @@ def _row(row: Row) -> dict[str, Any]:
         "supported": supported,
         "stands": supported,
         "slug": view.slug or None,
+        "label": view.label or None,
         "reason": (view.reason or view.verdict) if view.claimed else None,
         "settles": "; ".join(view.next) if view.claimed else None,
         "delta": view.estimate or "-",

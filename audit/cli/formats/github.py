@@ -22,7 +22,9 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Annotation:
+class Annotation:
+    """One line of a workflow's log that GitHub shows beside the code."""
+
     command: str
     title: str
     message: str
@@ -39,7 +41,7 @@ class _Annotation:
 
 def render(results: FileResults, style: Style) -> str:
     """Return one annotation a line; the style changes nothing."""
-    given: dict[str, list[_Annotation]] = {command: [] for command in _COMMANDS.values()}
+    given: dict[str, list[Annotation]] = {command: [] for command in _COMMANDS.values()}
     for file in results.files:
         for annotation in _annotations(file):
             given[annotation.command].append(annotation)
@@ -47,7 +49,7 @@ def render(results: FileResults, style: Style) -> str:
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def _annotations(file: FileResult) -> Iterator[_Annotation]:
+def _annotations(file: FileResult) -> Iterator[Annotation]:
     name = None if file.name == "<stdin>" else shortened(file.name, 500)
     if file.error is not None:
         yield _unreadable(name, file.error)
@@ -56,12 +58,12 @@ def _annotations(file: FileResult) -> Iterator[_Annotation]:
             yield _annotation(name, finding)
 
 
-def _unreadable(name: str | None, error: AuditError) -> _Annotation:
+def _unreadable(name: str | None, error: AuditError) -> Annotation:
     message = shortened(error.message, 1000)
-    return _Annotation("error", "not read", message, name, error.line or 1, error.column)
+    return Annotation("error", "not read", message, name, error.line or 1, error.column)
 
 
-def _annotation(name: str | None, finding: Finding) -> _Annotation:
+def _annotation(name: str | None, finding: Finding) -> Annotation:
     lines = [shortened(finding.message, 1000), details(finding)]
     if finding.pointer:
         lines.append(f"at {shortened(finding.pointer, 300)}")
@@ -74,15 +76,15 @@ def _annotation(name: str | None, finding: Finding) -> _Annotation:
     else:
         lines += [visible(finding.why), visible(finding.fix)]
     message = "\n".join(line for line in lines if line)
-    return _Annotation(command, title, message, name, finding.line, finding.column)
+    return Annotation(command, title, message, name, finding.line, finding.column)
 
 
-def _within_limit(command: str, annotations: list[_Annotation]) -> list[_Annotation]:
+def _within_limit(command: str, annotations: list[Annotation]) -> list[Annotation]:
     if len(annotations) <= MOST:
         return annotations
     rest = counted(len(annotations) - MOST + 1, f"more {command}")
     message = f"and {rest}; `audit verify` without --format github lists them"
-    return [*annotations[: MOST - 1], _Annotation(command, f"and {rest}", message)]
+    return [*annotations[: MOST - 1], Annotation(command, f"and {rest}", message)]
 
 
 def _data(text: str) -> str:

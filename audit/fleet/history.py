@@ -1,0 +1,165 @@
+"""Earlier versions of a results file, as the git history that is here holds them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from audit.errors import UsageError
+from audit.git import git
+
+# What is looked at, so that a long history costs no more than this; what is left out is said.
+MOST_COMMITS = 5_000
+MOST_VERSIONS = 100
+MOST_BYTES = 64 * 2**20
+# Similarity from which git takes a file for a renamed one; a file doubles where seeds are added.
+_RENAMED = "20%"
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierVersion:
+    """Content that a file had at a commit, named by the commit's abbreviated hash."""
+
+    commit: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The earlier versions of a file.
+
+    Attributes
+    ----------
+    versions : tuple of EarlierVersion
+        Newest first, each content once, the present one left out.
+    missing : str
+        Why there may be others that were not looked at; empty where these are all.
+    """
+
+    versions: tuple[EarlierVersion, ...] = ()
+    missing: str = ""
+
+
+def history_of(path: str, present: bytes) -> History:
+    """Return the earlier versions of a file on the way to the current commit.
+
+    Renames are followed as git detects them. Nothing is written, and nothing fetched. A file
+    outside a repository, or in one without a commit, has no history; nor is there one without git.
+
+    Parameters
+    ----------
+    path : str
+    present : bytes
+        What the file holds now.
+    """
+    file = Path(os.path.realpath(path))
+    try:
+        here = _repository(file.parent)
+        if here is None:
+            return History()
+        blobs, whole = _blobs(file, here)
+        wanted, left_out = _affordable(file.parent, blobs, present)
+        versions = tuple(_read(file.parent, wanted))
+    except UsageError as error:
+        return History(missing=error.message)
+    reasons = []
+    if here.shallow:
+        reasons.append("the history is shallow (in CI: fetch-depth: 0)")
+    elif here.oldest is not None and not whole:
+        reasons.append(f"only the last {MOST_COMMITS:,} commits were searched")
+    if left_out:
+        reasons.append(f"{left_out:,} of them are too many or too large, or not in this clone")
+    return History(versions, "; ".join(reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    shallow: bool
+    # Commit behind which the history is not searched; None where all of it is.
+    oldest: str | None
+
+
+@lru_cache(maxsize=64)
+def _repository(folder: Path) -> _Repository | None:
+    """Return the repository around a folder; None where there is none, or no commit in it."""
+    try:
+        shallow = git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true"
+    except UsageError as error:
+        if "not a git repository" in error.message or "cannot be run" in error.message:
+            return None
+        raise
+    try:
+        skip = f"--skip={MOST_COMMITS}"
+        oldest = git(folder, "rev-list", "--max-count=1", skip, "HEAD").decode().strip()
+    except UsageError:
+        return None
+    return _Repository(shallow, oldest or None)
+
+
+def _blobs(file: Path, here: _Repository) -> tuple[dict[str, str], bool]:
+    """Return the contents a file had, and whether the commit that made it is among those searched.
+
+    A content is named by the hash of its blob; beside it the last commit that brought it.
+    """
+    reach = "HEAD" if here.oldest is None else f"{here.oldest}..HEAD"
+    shown = git(
+        file.parent,
+        *("--literal-pathspecs", "log", "--follow", f"--find-renames={_RENAMED}", "--raw", "-z"),
+        *("--no-abbrev", "--no-show-signature", "--format=%H", reach, "--", file.name),
+        fetch=False,
+    )
+    commit, whole, blobs = "", False, dict[str, str]()
+    fields = iter(shown.split(b"\0"))
+    for field in fields:
+        text = field.strip().decode()
+        if not text.startswith(":"):
+            commit = text or commit
+            continue
+        _, mode, _, blob, status = text.split()
+        for _ in range(2 if status[0] in "RC" else 1):
+            next(fields)  # the names
+        whole = whole or status == "A"
+        if mode.startswith("100"):  # a regular file: neither deleted nor a link
+            blobs.setdefault(blob, commit)
+    return blobs, whole
+
+
+def _affordable(folder: Path, blobs: dict[str, str], present: bytes) -> tuple[dict[str, str], int]:
+    """Return the blobs that are read, the newest first, and how many are not."""
+    asked = "".join(f"{blob}\n" for blob in blobs if blob != _blob_of(present, len(blob)))
+    if not asked:
+        return {}, 0
+    sizes = git(folder, "cat-file", "--batch-check", given=asked.encode(), fetch=False)
+    wanted: dict[str, str] = {}
+    budget, left_out = MOST_BYTES, 0
+    for line in sizes.decode().splitlines():
+        blob, kind, *size = line.split()
+        if kind != "blob" or len(wanted) == MOST_VERSIONS or int(size[0]) > budget:
+            left_out += 1
+            continue
+        budget -= int(size[0])
+        wanted[blob] = blobs[blob]
+    return wanted, left_out
+
+
+def _blob_of(data: bytes, digits: int) -> str:
+    """Return the name git gives to a content, in a repository with names of so many digits."""
+    whole = b"blob %d\0%b" % (len(data), data)
+    return (hashlib.sha1 if digits == 40 else hashlib.sha256)(whole).hexdigest()
+
+
+def _read(folder: Path, blobs: dict[str, str]) -> Iterator[EarlierVersion]:
+    if not blobs:
+        return
+    asked = "".join(f"{blob}\n" for blob in blobs).encode()
+    stream = git(folder, "cat-file", "--batch", given=asked, fetch=False)
+    place = 0
+    for commit in blobs.values():
+        end = stream.index(b"\n", place)
+        size = int(stream[place:end].split()[-1])
+        yield EarlierVersion(commit[:7], stream[end + 1 : end + 1 + size])
+        place = end + 2 + size
