@@ -39,12 +39,23 @@ class Waiver:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an imported field comes from: a file, its SHA-256, and the line or key in it."""
+
+    file: str
+    sha256: str | None = None
+    line: int | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing a rule found at one place.
 
     ``pointer`` is a JSON Pointer (RFC 6901) into the document, ``line`` and ``column`` are
     one-based and filled in from the text when the report is made. ``also`` holds further places
     where the same rule found the same thing. ``expected`` and ``actual`` are short texts.
+    ``origin`` is the place in another tool's file that the field was brought over from.
     """
 
     rule: str
@@ -59,6 +70,7 @@ class Finding:
     also: tuple[str, ...] = ()
     line: int | None = None
     column: int | None = None
+    origin: Origin | None = None
     waiver: Waiver | None = None
 
 

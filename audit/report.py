@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from audit.facts.origins import origin_of
 from audit.finding import Finding, NotChecked, Severity, Waiver
 from audit.pointer import locate, natural_key
 from audit.policy import CLAIM_RULES, Policy, today
@@ -233,7 +234,7 @@ class _Tally:
         except Exception as error:
             self.raised = True
             self.findings.append(_bug(error))
-        self.findings += [_finding(rule, one) for one in said.shown()]
+        self.findings += [_finding(rule, one, case.results) for one in said.shown()]
         self.not_checked += [
             NotChecked(rule.id, rule.slug, one.reason, one.pointer) for one in said.unchecked
         ]
@@ -283,7 +284,7 @@ def _results(rule: Rule, case: Case) -> Iterator[CheckResult]:
     yield from rule.check(case)
 
 
-def _finding(rule: Rule, found: Failed) -> Finding:
+def _finding(rule: Rule, found: Failed, results: Results) -> Finding:
     return Finding(
         rule=rule.id,
         slug=rule.slug,
@@ -294,6 +295,7 @@ def _finding(rule: Rule, found: Failed) -> Finding:
         actual=found.actual,
         why=rule.why,
         fix=rule.fix,
+        origin=origin_of(results, found.pointer),
     )
 
 

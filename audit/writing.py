@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from audit.errors import UsageError
@@ -27,28 +29,63 @@ def write_whole(path: str | Path, data: bytes) -> None:
     UsageError
         When the file cannot be written; nothing is left behind then.
     """
+    write_together({path: data})
+
+
+def write_together(files: Mapping[str | Path, bytes]) -> None:
+    """Write files that belong together: none takes its name before all are on the disk.
+
+    Parameters
+    ----------
+    files : mapping of str or Path to bytes
+        In the order in which they take their names; each is written like `write_whole`.
+
+    Raises
+    ------
+    UsageError
+        When a file cannot be written; all are as they were then.
+    """
+    staged: list[tuple[str | Path, Path, Path]] = []
     try:
-        _replace(Path(os.path.realpath(path)), data)
+        for path, data in files.items():
+            with _told(path):
+                target = Path(os.path.realpath(path))
+                if target.is_dir():
+                    raise IsADirectoryError(21, "it is a folder")
+                if target.exists() and not target.is_file():
+                    continue  # /dev/stdout, a pipe: nothing to replace
+                part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
+                staged.append((path, target, part))
+                _put(part, data, target)
+        for path, target, part in staged:
+            with _told(path):
+                part.replace(target)
+        kept = {path for path, _, _ in staged}
+        for path, data in files.items():
+            if path not in kept:
+                with _told(path):
+                    Path(os.path.realpath(path)).write_bytes(data)
+    finally:
+        for _, _, part in staged:
+            with suppress(OSError):  # it has its name, or could not be made
+                part.unlink()
+
+
+def _put(part: Path, data: bytes, target: Path) -> None:
+    with part.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    if target.exists():
+        part.chmod(target.stat().st_mode & 0o7777)
+
+
+@contextmanager
+def _told(path: str | Path) -> Iterator[None]:
+    """Turn what the system says into one line with the name."""
+    try:
+        yield
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         name = str(path).replace("\0", "\\0")
         raise UsageError(f"cannot be written: {reason}", path=name) from None
-
-
-def _replace(target: Path, data: bytes) -> None:
-    if target.exists() and not target.is_file():  # /dev/stdout, a pipe: nothing to replace
-        if target.is_dir():
-            raise IsADirectoryError(21, "it is a folder")
-        target.write_bytes(data)
-        return
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            temporary.chmod(target.stat().st_mode & 0o7777)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -78,6 +78,12 @@ def places(document: dict[str, Any], rule: str, **kwargs: Any) -> set[str]:
     return {o.pointer for o in outcomes(document, rule, **kwargs) if isinstance(o, Failed)}
 
 
+def messages_of(document: dict[str, Any], rule: str, **kwargs: Any) -> dict[str, str]:
+    """Return what one rule says by pointer, at any severity."""
+    found = outcomes(document, rule, **kwargs)
+    return {o.pointer: o.message for o in found if isinstance(o, Failed)}
+
+
 def reasons(document: dict[str, Any], rule: str, **kwargs: Any) -> set[str]:
     """Return why one rule could not be checked."""
     return {o.reason for o in outcomes(document, rule, **kwargs) if isinstance(o, Unchecked)}

@@ -28,8 +28,8 @@ from pathlib import Path
 from audit.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
-# What a user starts from without: settings of the CI, and what audit sets for its own workers.
-_NOT_A_USERS = ("AUDIT_", "GITHUB_", "PYTHONSAFEPATH")
+# What a user starts from without: settings of the CI.
+_NOT_A_USERS = ("AUDIT_", "GITHUB_")
 SAMPLES = ("reports", "templates", "schemas", "tests/data", "docs", "benchmarks")
 ELISION = "..."
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\s*$")

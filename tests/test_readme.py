@@ -22,14 +22,19 @@ pytestmark = pytest.mark.skipif(
 
 def test_the_figure_of_single_seeds_is_told_as_it_is_computed() -> None:
     results = audit.load(ROOT / "reports/addition-seed-lottery/results.json")
-    comparison = audit.analyse(results).comparisons[0]
-    found = lottery(comparison)
-    assert found is not None
+    comparison, at_last = audit.analyse(results).comparisons[:2]
+    assert comparison.measure.checkpoints == (80, 85, 90, 95, 100)
+    assert at_last.measure.checkpoints == (100,)
     caption = re.search(r"^\*Two trust regions.*?\*$", README, re.MULTILINE | re.DOTALL)
     assert caption is not None
     text = " ".join(caption[0].split())
-    tally, deciding = found.same_seed, comparison.deciding
-    assert f"One seed alone: {tally.won} gain, {tally.lost} losses, {tally.flat} flat." in text
+    for head, one in (("One seed alone", comparison), ("by its last checkpoint alone", at_last)):
+        found = lottery(one)
+        assert found is not None
+        tally = found.same_seed
+        said = f"{numerals.counted(tally.won, 'gain')}, {tally.lost} losses, {tally.flat} flat"
+        assert f"{head}: {said}" in text
+    deciding = comparison.deciding
     low, high = deciding.low, deciding.high  # type: ignore[union-attr]
     assert numerals.estimate(comparison.delta, low, high) in text
     assert comparison.verdict.detail == "equivalent"

@@ -30,6 +30,7 @@ from audit.schema import (
 HERE = Path(__file__).parent
 SAMPLES = HERE / "data" / "results"
 PLANNED = HERE / "data" / "contract" / "planned.json"
+IMPORTED = HERE / "data" / "contract" / "imported.json"
 REPORT = HERE.parent / "reports" / "gppo-framework" / "results.json"
 SEED_ARTIFACT = HERE.parent.parent / "shared" / "seeds" / "results-gppo.json"
 SCHEMA = results_schema()
@@ -172,7 +173,7 @@ def test_only_what_the_contract_requires_is_required() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [*sorted(SAMPLES.glob("*.json")), PLANNED, REPORT], ids=lambda p: p.name
+    "path", [*sorted(SAMPLES.glob("*.json")), PLANNED, IMPORTED, REPORT], ids=lambda p: p.name
 )
 def test_the_files_of_the_project_keep_the_contract(path: Path) -> None:
     document = load(path)
@@ -225,7 +226,7 @@ def test_the_full_sample_uses_every_key_of_the_contract() -> None:
             for item in value:
                 walk(fragment["items"], item)
 
-    for path in (*sorted(SAMPLES.glob("*.json")), PLANNED, REPORT):
+    for path in (*sorted(SAMPLES.glob("*.json")), PLANNED, IMPORTED, REPORT):
         walk(SCHEMA, load(path))
     blocks = [SCHEMA, *SCHEMA["$defs"].values()]
     unused = [

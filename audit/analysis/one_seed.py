@@ -78,7 +78,7 @@ class Lottery:
     any_pair : Tally or None
         Of every run of one arm against every run of the other; None where they are too many.
     level : float
-        Confidence level of the intervals.
+        Confidence level of the intervals: the policy's, since a report of one seed follows no plan.
     """
 
     studies: tuple[OneSeedStudy, ...]
@@ -121,7 +121,7 @@ def lottery(comparison: Comparison) -> Lottery | None:
         studies=same,
         same_seed=_tally(same),
         any_pair=_tally(known) if everything else None,
-        level=comparison.settings.level,
+        level=comparison.study.policy.level,
     )
 
 
@@ -139,7 +139,7 @@ def _study(comparison: Comparison, one: _Row, other: _Row) -> OneSeedStudy | Non
             control.counts[against_row],
             treatment.counts[row],
             samples=(control.samples[against_row], treatment.samples[row]),
-            level=comparison.settings.level,
+            level=comparison.study.policy.level,
         )
     except InsufficientData:
         return None

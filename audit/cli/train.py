@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from audit import numerals
 from audit.cli.examples import add_examples
 from audit.errors import UsageError
+from audit.writing import write_whole
 
 if TYPE_CHECKING:
     from audit.analysis.advice import Advice
@@ -201,27 +202,34 @@ def _runs_of(document: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _until_decided(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> int:
     """Train look by look; 1 where a run was lost or the advice cannot be given."""
     from audit.policy import find_policy
+    from audit.training.document import to_text
     from audit.training.run import is_main_process
     from audit.training.until_decided import plan_of_study, until_decided
 
     study, speaks = bench.study, is_main_process()
+    document: Mapping[str, Any] = {}
 
     def train(seeds: tuple[int, ...]) -> Mapping[str, Any]:
+        nonlocal document
         part = replace(bench, study=replace(study, seeds=seeds))
-        return _trained(options, part, ledger, output)
+        document = _trained(options, part, ledger, output)
+        return document
 
     policy = find_policy(Path.cwd()).for_path(str(output))
     plan = plan_of_study(study, options.study)
-    taken = 0
+    taken: list[dict[str, Any]] = []
     word = None
     if speaks:
         print(_LOOKS.format("look", "delta", "p", "needs", "runs", "then"), flush=True)
     for look in until_decided(plan, study.seeds, train, policy):
-        taken, word = taken + 1, look.word
+        taken, word = [*taken, look.record], look.word
+        if speaks:
+            whole = to_text({**document, "looks_taken": taken})
+            write_whole(output, whole.encode())
         for line in _look_lines(look) if speaks else ():
             print(line, flush=True)
     if speaks:
-        print(f"wrote {output} with its plan and {numerals.counted(taken, 'look')}")
+        print(f"wrote {output} with its plan and {numerals.counted(len(taken), 'look')}")
         print(f"next: audit gate {shlex.quote(str(output))}")
     return int(word is None)
 

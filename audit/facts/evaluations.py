@@ -19,7 +19,7 @@ class AnswerCounts:
         All answers, and the right ones; of scores, tasks and the sum of the scores.
     errored, unparsed, cut_off, empty : int or None
         Answers that ended in an error, that held no answer to read, that reached the token
-        limit, and that have no token.
+        limit, and that hold nothing.
     """
 
     drawn: int
@@ -80,7 +80,10 @@ def _total(evaluation: Evaluation, name: str) -> int | None:
 
 
 def _empty(evaluation: Evaluation, samples: Sequence[int]) -> int | None:
-    """Count the answers of tasks whose answers have no token on average."""
+    """Count the answers that hold nothing, else those of tasks without a token on average."""
+    recorded = evaluation.document.get("empty")
+    if recorded is not None and evaluation.counts is not None:
+        return int(sum(recorded))
     lengths = evaluation.document.get("mean_tokens")
     if lengths is None or len(lengths) != len(samples):
         return None

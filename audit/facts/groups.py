@@ -50,10 +50,17 @@ def groups_of_run(log: RunLog) -> GroupCount | None:
         step.get("zero_advantage_groups", flat_groups(step.get("rewards"), log.group_size))
         for step in log.steps
     ]
-    known = [count for count in flat if count is not None]
+    known = [
+        (count, len(step["rewards"]) // log.group_size)
+        if step.get("rewards") and log.group_size
+        else (count, log.groups)
+        for step, count in zip(log.steps, flat, strict=True)
+        if count is not None
+    ]
     if not known or log.rejects:
         return None
-    return GroupCount(sum(known), len(known) * log.groups, join(log.run.pointer, "training"))
+    without, drawn = (sum(counts) for counts in zip(*known, strict=True))
+    return GroupCount(without, drawn, join(log.run.pointer, "training"))
 
 
 def recorded_without(log: RunLog) -> int | None:

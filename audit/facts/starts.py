@@ -18,6 +18,9 @@ _RELATIVE = 1e-4
 # Losses of a first update are float noise around 0.
 _ABSOLUTE = 1e-6
 
+# A log that leaves out steps shows its prompts by the rows of the data that it drew.
+_ROWS = frozenset({"training_row", "training_rows"})
+
 INITIAL_PARAMETERS = "initial_parameters_sha256"
 
 
@@ -39,9 +42,8 @@ class PairedStart:
 
     @property
     def logged(self) -> bool:
-        """Whether both logs begin with step 1."""
-        runs = self.top, self.other
-        return all(run.training and run.training[0].get("step", 1) == 1 for run in runs)
+        """Whether both logs begin with step 1 and its prompts: all of it, or the rows it drew."""
+        return all(map(_begins, (self.top, self.other)))
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
@@ -57,6 +59,12 @@ class PairedStart:
         """The hashes of the initial parameters of both; None where one is not recorded."""
         one, other = (run.document.get(INITIAL_PARAMETERS) for run in (self.top, self.other))
         return None if one is None or other is None else (str(one), str(other))
+
+
+def _begins(run: Run) -> bool:
+    first = run.training[0] if run.training else {}
+    told = run.telemetry.get("level", "full") == "full" or _ROWS & first.keys()
+    return bool(first) and first.get("step", 1) == 1 and bool(told)
 
 
 @once

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TypeVar
 
 # Fewer files than this are done before other processes have started.
@@ -57,18 +58,28 @@ def each(
                 yield _alone(function, item, lost)
 
 
-def pool(jobs: int) -> ProcessPoolExecutor:
-    """Return a pool whose processes are no copies of this one, which may have threads by now.
+@contextmanager
+def pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Give a pool whose processes are no copies of this one, which may have threads by now.
 
     A new interpreter would put the working folder first on its path and import the modules that
-    lie there in place of its own; a checkout under review is such a folder.
+    lie there in place of its own; a checkout under review is such a folder. The setting against it
+    is taken back at the end: what the caller starts afterwards is the caller's.
     """
-    os.environ["PYTHONSAFEPATH"] = "1"
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload(["audit.fleet.judging"])
-    return ProcessPoolExecutor(jobs, mp_context=context)
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        with ProcessPoolExecutor(jobs, mp_context=context) as executor:
+            yield executor
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def _alone(

@@ -27,6 +27,18 @@ def of_rows(rows: Mapping[int, Mapping[str, Any]], where: str, notes: Notes) -> 
     return {"telemetry": dict(SUMMARY), "training": steps} if steps else {}
 
 
+def with_rollouts(
+    block: dict[str, Any], settings: dict[str, Any], drawn: Mapping[int, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the same blocks with rewards and advantages at the steps that have them."""
+    if not drawn:
+        return block
+    logged = {step["step"]: step for step in block.get("training", ())}
+    steps = sorted({*logged, *drawn})
+    training = [{"step": s} | drawn.get(s, {}) | logged.get(s, {}) for s in steps]
+    return {"telemetry": block.get("telemetry", {}) | settings, "training": training}
+
+
 def of_columns(columns: Any, where: str, notes: Notes) -> dict[str, Any]:
     """Return the same blocks from a list per figure, an entry per step; empty without any."""
     if not isinstance(columns, dict):

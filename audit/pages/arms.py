@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit.analysis import Analysis
-from audit.analysis.arms import ArmRates, Rate
+from audit.analysis.arms import ArmRates, Rate, arm_rates
 from audit.analysis.measures import Measure
 from audit.claims import BASE
 from audit.results import DEFAULT_METRIC, Results, Run
@@ -143,6 +143,8 @@ def _printed(results: Results, name: str) -> Mapping[str, Any]:
 
 
 def _rates(analysis: Analysis, name: str, measure: Measure) -> ArmRates | None:
+    if measure.checkpoints:  # the rates of an analysis are those at the end of training
+        return arm_rates(analysis.study, name, measure)
     return next((a for a in analysis.arms if a.arm == name and a.measure == measure), None)
 
 

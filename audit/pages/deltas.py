@@ -34,6 +34,8 @@ class Delta:
         Their names in the file.
     metric : str
     benchmark : str or None
+    where : str
+        The benchmark and the steps that were evaluated, in words; empty where neither is stated.
     value : float or None
     low, high : float or None
         The interval the verdict is about; where the verdict is refused, the interval over tasks
@@ -88,6 +90,7 @@ class Delta:
     against_name: str
     metric: str
     benchmark: str | None
+    where: str
     value: float | None
     low: float | None
     high: float | None
@@ -155,6 +158,7 @@ def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
         against_name=comparison.against,
         metric=comparison.metric,
         benchmark=comparison.benchmark,
+        where=_where(comparison),
         value=comparison.delta,
         low=shown.low if shown else None,
         high=shown.high if shown else None,
@@ -183,6 +187,16 @@ def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
         resampled=view.resampled,
         lottery=lottery(comparison),
     )
+
+
+def _where(comparison: Comparison) -> str:
+    steps = sorted(comparison.measure.checkpoints)
+    parts = [f"on {comparison.benchmark}"] if comparison.benchmark else []
+    if len(steps) > 1:
+        parts.append(f"mean of {len(steps)} steps, {steps[0]} to {steps[-1]}")
+    elif steps:
+        parts.append(f"at step {steps[0]}")
+    return ", ".join(parts)
 
 
 def _label(name: str, labels: Mapping[str, str]) -> str:

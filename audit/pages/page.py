@@ -9,7 +9,7 @@ from pathlib import Path
 
 from audit.errors import UsageError
 from audit.pages.figures.drawing import same_drawing
-from audit.writing import write_whole
+from audit.writing import write_together
 
 # Longer differences are cut; the number of lines left out is said.
 MOST_LINES = 200
@@ -39,26 +39,26 @@ class Page:
     warnings: tuple[str, ...] = ()
 
     def write(self, path: str | Path) -> None:
-        """Write the page and its figures, each whole or not at all, the page last.
+        """Write the page and its figures, all of them or none, the page last.
 
         Figures of an earlier page that this one has not are removed.
 
         Raises
         ------
         UsageError
-            When a file cannot be written.
+            When a file cannot be written; page and figures are as they were then.
         """
         target = Path(path)
         if target.is_dir():  # told before the figures are written
             raise UsageError("cannot be written: it is a folder", path=str(path))
         _make_folder(target.parent)
+        files: dict[str | Path, bytes] = {}
         for name, data in self.files.items():
-            beside = target.parent / name
-            _make_folder(beside.parent)
-            write_whole(beside, data)
+            files[target.parent / name] = data
+            _make_folder((target.parent / name).parent)
+        write_together(files | {target: self.text.encode("utf-8")})
         for old in self._stray(target.parent):
             old.unlink()
-        write_whole(target, self.text.encode("utf-8"))
 
     def differences(self, path: str | Path) -> Iterator[str]:
         """Yield the lines that say how a committed page differs; none when it is fresh.

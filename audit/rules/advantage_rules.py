@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator
 from itertools import chain
 
+from audit.facts import estimators
+from audit.facts.estimators import StepMatch
 from audit.facts.training_logs import RunLog, step_pointer
-from audit.finding import ERROR, WARNING
+from audit.finding import ERROR, INFO, WARNING
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
 from audit.rules.rule import rule
@@ -38,6 +40,9 @@ def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
     Good
         "rewards": [0, 1, 0, 1], "advantages": [-1.0, 1.0, -1.0, 1.0]
     """
+    if estimators.declared(log) not in estimators.WITHIN_GROUPS:
+        yield Unchecked("its advantages are not declared as those of GRPO", log.run.pointer)
+        return
     held = 0
     size = log.group_size
     formula = log.advantage
@@ -207,3 +212,136 @@ def odd_reward(case: Case) -> Iterator[CheckResult]:
         yield Failed(step_pointer(log, place, "rewards", at), message, "0 or 1", repr(reward))
     else:
         yield Passed(count)
+
+
+# The estimators in the words of this field.
+_NAMES = {
+    "grpo": "GRPO",
+    "dapo": "DAPO",
+    "dr_grpo": "Dr. GRPO (reward - mean)",
+    "rloo": "RLOO",
+    "grpo_batch": "GRPO scaled by the standard deviation of the batch",
+    "reinforce_plus_plus_baseline": "REINFORCE++ with the group mean as baseline",
+    "reinforce_plus_plus": "REINFORCE++ without a baseline",
+    "rewards": "no estimator (the rewards as they are)",
+}
+_NO_BATCHES = "no step has rewards and advantages of groups of known size"
+_NOTHING_FITS = (
+    "the advantages fit no known estimator: their rewards may hold a KL term, a penalty or weights "
+    "that are not logged"
+)
+
+
+def _named(names: frozenset[str]) -> str:
+    """Return estimators in words, those that give the same values joined by ``or``."""
+    return " or ".join(words for name, words in _NAMES.items() if name in names)
+
+
+@rule("ADV005", "declared-estimator", ERROR, each=Case)
+def declared_estimator(case: Case) -> Iterator[CheckResult]:
+    """The advantages of a run are not those of the estimator that it declares.
+
+    They are recomputed from the rewards of each step by the formulas of GRPO, DAPO, Dr. GRPO, RLOO,
+    GRPO scaled over the batch, and REINFORCE++. Where nothing is declared, what fits is said.
+
+    Why
+        The run then trained by another algorithm than the one whose gain is reported.
+    Fix
+        Find where the trainer left the recipe (a fallback, a flag that was not passed), and run it
+        again; if the recipe is right, correct telemetry.advantage.estimator.
+    Bad
+        "estimator": "rloo" with "rewards": [0, 1], "advantages": [-0.5, 0.5]
+    Good
+        "estimator": "dr_grpo" with "rewards": [0, 1], "advantages": [-0.5, 0.5]
+    """
+    checked = False
+    for arm in case.logs:
+        for log, matches in estimators.of_arm(case.results, arm):
+            checked = True
+            due = estimators.declared(log)
+            if due is None:
+                yield _undeclared(log, matches)
+            else:
+                yield from _against(due, log, matches)
+    if not checked:
+        yield Unchecked(_NO_BATCHES)
+
+
+def _undeclared(log: RunLog, matches: tuple[StepMatch, ...]) -> CheckResult:
+    fits = frozenset(_NAMES).intersection(*(m.names for m in matches if m.names))
+    if not any(m.names for m in matches):
+        return Unchecked(_NOTHING_FITS, log.run.pointer)
+    if not fits:
+        return Unchecked("its steps follow no one estimator, see ADV006", log.run.pointer)
+    pointer = step_pointer(log, matches[0].place, "advantages")
+    return Failed(pointer, f"the advantages are those of {_named(fits)}", severity=INFO)
+
+
+def _against(due: str, log: RunLog, matches: tuple[StepMatch, ...]) -> Iterator[CheckResult]:
+    yield Passed(sum(due in match.names for match in matches))
+    other = [match for match in matches if match.names and due not in match.names]
+    if other:
+        fits = frozenset(_NAMES).intersection(*(m.names for m in other)) or other[0].names
+        pointer = step_pointer(log, other[0].place, "advantages")
+        where = _where(other, matches)
+        yield Failed(pointer, f"another estimator {where}", _NAMES[due], _named(fits))
+    untold = [match for match in matches if not match.names]
+    if untold and due in estimators.WITHIN_GROUPS:
+        yield Unchecked(f"{_NOTHING_FITS}; see ADV001", log.run.pointer)
+    elif untold:
+        pointer = step_pointer(log, untold[0].place, "advantages")
+        where = _where(untold, matches)
+        yield Failed(pointer, f"{_NOTHING_FITS} ({where})", _NAMES[due], severity=WARNING)
+
+
+def _where(some: list[StepMatch], matches: tuple[StepMatch, ...]) -> str:
+    """Return the steps that differ, in words: ``from step 5 on``, else how many from which."""
+    if len(some) == len(matches):
+        return "in all steps"
+    if some == list(matches[-len(some) :]):
+        return f"from step {some[0].step} on"
+    return f"in {len(some)} of {len(matches)} steps, the first step {some[0].step}"
+
+
+@rule("ADV006", "estimator-changes", WARNING, each=Case)
+def estimator_changes(case: Case) -> Iterator[CheckResult]:
+    """The runs of an arm do not follow one estimator from their first step to their last.
+
+    Steps that contradict what their run declares are left to ADV005.
+
+    Why
+        A fallback that some runs take, or one run from some step on, makes the arm a mixture of
+        two algorithms.
+    Fix
+        Find what switched, and run what differs again.
+    Bad
+        steps 1 to 40 with the advantages of GRPO, steps 41 to 60 with the rewards themselves
+    Good
+        all steps of all runs with the advantages of GRPO
+    """
+    checked = False
+    for arm in case.logs:
+        runs = [
+            (
+                log,
+                tuple(
+                    m for m in matches if m.names and estimators.declared(log) in {None, *m.names}
+                ),
+            )
+            for log, matches in estimators.of_arm(case.results, arm)
+        ]
+        shared = estimators.shared_estimator(m for _, matches in runs for m in matches)
+        if shared is None:
+            continue
+        checked = True
+        for log, matches in runs:
+            other = [match for match in matches if shared not in match.names]
+            yield Passed(len(matches) - len(other))
+            if other:
+                pointer = step_pointer(log, other[0].place, "advantages")
+                message = (
+                    f"another estimator than the rest of {arm.arm.name} {_where(other, matches)}"
+                )
+                yield Failed(pointer, message, _NAMES[shared], _named(other[0].names))
+    if not checked:
+        yield Unchecked(_NO_BATCHES)

@@ -240,7 +240,7 @@ def checkpoint_step(run: Run) -> Iterator[CheckResult]:
 
 
 MOST_EMPTY = 0.1
-"""A larger share of answers without a token is reported."""
+"""A larger share of empty answers is reported."""
 _FEWEST_ANSWERS = 8
 _NO_ANSWERS = "no run has per-task outcomes"
 
@@ -310,10 +310,10 @@ def all_answers_wrong(run: Run) -> Iterator[CheckResult]:
     "empty-answers",
     WARNING,
     each=Run,
-    missing="no run records the lengths of its answers",
+    missing="no run records the lengths of its answers or counts the empty ones",
 )
 def empty_answers(run: Run) -> Iterator[CheckResult]:
-    """More than a tenth of a run's answers have no token.
+    """More than a tenth of a run's answers hold nothing, or have no token.
 
     Why
         An empty answer counts as wrong although the model did not give it: the engine stopped, or
@@ -329,8 +329,9 @@ def empty_answers(run: Run) -> Iterator[CheckResult]:
         if counts.empty is None or counts.nothing_drawn:
             continue
         if counts.empty > MOST_EMPTY * counts.drawn:
-            message = f"{counts.empty:,} of {counts.drawn:,} answers have no token"
-            pointer = join(evaluation.pointer, "mean_tokens")
+            message = f"{counts.empty:,} of {counts.drawn:,} answers are empty"
+            name = "empty" if "empty" in evaluation.document else "mean_tokens"
+            pointer = join(evaluation.pointer, name)
             yield Failed(pointer, message, f"at most {MOST_EMPTY:.0%}")
         else:
             yield Passed()

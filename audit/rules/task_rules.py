@@ -25,6 +25,8 @@ _LISTS = (
     "truncated",
     "unparsed",
     "mean_tokens",
+    "mean_seconds",
+    "empty",
     "clusters",
 )
 _NO_OUTCOMES = "no per-task outcomes are recorded"

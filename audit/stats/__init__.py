@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from audit.stats.advantages import EstimatorMatch, matching_estimators
     from audit.stats.averages import (
         AverageDelta,
         BenchmarkCounts,
@@ -131,6 +132,7 @@ _HOME = {
     "EqualScores": "ties",
     "ErroredDelta": "errored",
     "ErroredReading": "errored",
+    "EstimatorMatch": "advantages",
     "FormatSplit": "content",
     "HolmResult": "records",
     "IntervalEstimate": "records",
@@ -195,6 +197,7 @@ _HOME = {
     "in_plan": "remedies",
     "last_contrast": "trajectory",
     "later_look_chances": "unplanned",
+    "matching_estimators": "advantages",
     "minimum_detectable_effect": "planning",
     "mixed_scales": "scales",
     "noise_floor": "floor",
@@ -261,6 +264,7 @@ __all__ = [
     "EqualScores",
     "ErroredDelta",
     "ErroredReading",
+    "EstimatorMatch",
     "FormatSplit",
     "HolmResult",
     "IntervalEstimate",
@@ -325,6 +329,7 @@ __all__ = [
     "in_plan",
     "last_contrast",
     "later_look_chances",
+    "matching_estimators",
     "minimum_detectable_effect",
     "mixed_scales",
     "noise_floor",

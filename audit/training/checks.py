@@ -26,6 +26,7 @@ _FOREVER = (
     "reserved-name",
     "no-direction",
     "incomplete",
+    "other-checkpoints",
 )
 
 
@@ -122,26 +123,37 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     study, samples = bench.study, bench.study.evaluation.samples
     tasks = [item.id for item in bench.partition.holdout]
 
-    def evaluation(seed: int) -> dict[str, Any]:
+    def evaluation(seed: int, step: int = 0) -> dict[str, Any]:
         return {
             "benchmark": bench.task.benchmark,
             "split": "validation",
             "metric": "accuracy",
+            "checkpoint_step": step,
             "task_ids": tasks,
             "correct": [(seed + place) % (samples + 1) for place in range(len(tasks))],
             "samples": [samples] * len(tasks),
         }
 
-    runs = [{"seed": seed, "evaluation": evaluation(seed)} for seed in study.seeds]
+    def runs(arm: PlannedArm) -> list[dict[str, Any]]:
+        *earlier, last = sorted({*study.evaluation.checkpoints, arm.training.steps})
+        return [
+            {
+                "seed": seed,
+                "evaluation": evaluation(seed, last),
+                "evaluations": [evaluation(seed, step) for step in earlier],
+            }
+            for seed in study.seeds
+        ]
+
     return {
         "schema_version": 2,
         "method": study.method.name,
         "base_evaluations": [
             {"run": n, "evaluation": evaluation(n)} for n in range(study.evaluation.base_repeats)
         ],
-        "seed_results": runs,
+        "seed_results": runs(study.method),
         "controls": {
-            arm.name: {"role": arm.role, "seed_results": runs}
+            arm.name: {"role": arm.role, "seed_results": runs(arm)}
             for arm in study.arms
             if arm is not study.method
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import platform
 import subprocess
@@ -21,6 +22,11 @@ PACKAGES = (
     "trl",
     "vllm",
 )
+
+
+def now() -> str:
+    """Return the time in UTC, to the second, in ISO 8601."""
+    return datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
 
 
 def package_versions() -> dict[str, str]:

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from audit.failure import described
+from audit.training.environment import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +48,8 @@ class Outcome:
     scored because the scorer raised, ``truncated`` ended at the token limit, ``unparsed`` held no
     answer (None where the scorer does not say). ``tokens`` is the sum over a task's samples, the
     end token included. ``components`` has, by name, the sum of the fractions that a component of a
-    training reward gave each task's samples, and how many of them it raised on.
+    training reward gave each task's samples, and how many of them it raised on. ``date`` is when
+    the last answer was scored, in UTC, ISO 8601.
     """
 
     task_ids: tuple[str, ...]
@@ -58,6 +60,7 @@ class Outcome:
     tokens: tuple[int, ...]
     condition: Condition
     prompt_sha256: str
+    date: str
     components: Mapping[str, tuple[tuple[float, ...], tuple[int, ...]]] = field(
         default_factory=dict
     )
@@ -141,6 +144,7 @@ class Outcome:
             "metric": metric,
             "checkpoint_step": step,
             "selected_on": "none",
+            "date": self.date,
             "task_ids": list(self.task_ids),
         }
 
@@ -233,6 +237,7 @@ def evaluate(
         tokens=tuple(tokens),
         condition=condition,
         prompt_sha256=_prompts_sha256(prompts),
+        date=now(),
         components={name: (tuple(sums), tuple(bad)) for name, (sums, bad) in fractions.items()},
         first_error=first_error,
     )
@@ -276,6 +281,7 @@ def merged(
         tokens=whole(lambda part: part.tokens),
         condition=replace(condition, processes=processes),
         prompt_sha256=_prompts_sha256([prompt_text(tokenizer, item.prompt) for item in items]),
+        date=max(part.date for part in parts),
         components={
             name: (
                 whole(lambda part, name=name: part.components[name][0]),  # type: ignore[misc]

@@ -105,7 +105,8 @@ def _duration(minutes: float) -> str:
 def _probe(bench: Bench) -> tuple[float, float]:
     """Minutes that a run and an evaluation take, from a short run of the method.
 
-    Its first updates, which pay for warming up, are not counted.
+    Its first updates, which pay for warming up, are not counted; a run is evaluated at its
+    checkpoints too.
 
     Raises
     ------
@@ -123,7 +124,10 @@ def _probe(bench: Bench) -> tuple[float, float]:
 
     training = arm.training
     short = replace(training, rounds=training.accumulation * _PROBE_ROUNDS)
-    record = run(bench, replace(arm, training=short), study.seeds[0], tick)
+    once = replace(
+        bench, study=replace(study, evaluation=replace(study.evaluation, checkpoints=()))
+    )
+    record = run(once, replace(arm, training=short), study.seeds[0], tick)
     if record["status"] != "finished":
         raise UsageError(f"the short run for timing {record['status']}: {record['failure']}")
     updates = clock["training"]
@@ -131,7 +135,8 @@ def _probe(bench: Bench) -> tuple[float, float]:
     each = (updates[-1] - updates[steady]) / max(1, len(updates) - 1 - steady) / 60
     evaluation = (clock["evaluation"][-1] - updates[-1]) / 60
     fixed: float = record["cost"]["minutes"] - each * short.updates
-    return max(0.0, fixed) + each * training.updates, evaluation
+    earlier = len({*study.evaluation.checkpoints} - {training.steps})
+    return max(0.0, fixed) + each * training.updates + evaluation * earlier, evaluation
 
 
 def _smallest_effects(bench: Bench) -> Iterator[str]:

@@ -8,7 +8,6 @@ finds it again.
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ from typing import Any
 
 from audit.errors import InputError, UsageError
 from audit.training.disk_full import held_while_full
+from audit.training.environment import now
 from audit.writing import write_whole
 
 _LOCK = "lock"
@@ -96,7 +96,7 @@ class Ledger:
             When another process holds it.
         """
         path, own = self.folder / _LOCK, {"process": os.getpid(), "host": platform.node()}
-        text = json.dumps({**own, "since": _now()})
+        text = json.dumps({**own, "since": now()})
         while True:
             try:
                 with path.open("x", encoding="utf-8") as file:
@@ -160,10 +160,6 @@ def _alive(process: int) -> bool:
     except OSError:
         return True
     return True
-
-
-def _now() -> str:
-    return datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
 
 
 def _sha256(text: str) -> str:

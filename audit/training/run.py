@@ -280,7 +280,8 @@ class _Run:
     def _at_checkpoints(self) -> Any:
         from transformers import TrainerCallback
 
-        run, wanted = self, set(self.bench.study.evaluation.checkpoints)
+        run = self
+        wanted = set(self.bench.study.evaluation.checkpoints) - {self.training.steps}
 
         class Checkpoints(TrainerCallback):  # type: ignore[misc]  # untyped here
             def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:

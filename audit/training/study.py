@@ -244,6 +244,8 @@ def run_study(
     if state is None or state.is_main_process:
         content = to_text(document).encode()
         held_while_full(lambda: write_whole(output, content), output, "the results file")
+    if state is not None:
+        state.wait_for_everyone()  # whoever calls this again reads what the main process has kept
     return document
 
 

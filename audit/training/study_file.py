@@ -129,7 +129,7 @@ class Evaluating:
 
     ``max_tokens`` 0 stands for that of ``[training]``. With ``baseline`` each run evaluates its
     model before the first update too. A run is evaluated after each of the steps
-    ``checkpoints`` too, counted as the record counts them.
+    ``checkpoints`` too, counted as the record counts them; after the last step it always is.
     """
 
     samples: int = 4
@@ -304,10 +304,10 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
         training = _training({**shared, **own})
         if own:
             yield from _training_faults(training, f"{where}.training")
-        if steps and max(steps) >= training.steps:
+        if steps and max(steps) > training.steps:
             yield (
                 "evaluation.checkpoints",
-                f"{max(steps)} is not before the last of the {training.steps} steps of {name}",
+                f"{max(steps)} is after the last of the {training.steps} steps of {name}",
             )
         for key in table.get("task", {}):
             if key not in OWN_TASK_KEYS[content["task"]["name"]]:

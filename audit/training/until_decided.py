@@ -29,6 +29,22 @@ class LookTaken:
     advice: tuple[Advice, ...]
     word: str | None
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """The look as an entry of ``looks_taken`` in a results file."""
+        return {"seeds": self.seeds, "claims": [_seen(one) for one in self.advice]}
+
+
+def _seen(advice: Advice) -> dict[str, Any]:
+    claim, look = advice.result.claim, advice.result.look
+    return {
+        "claim": claim.id or claim.text,
+        "delta": advice.delta,
+        "p_value": advice.p_value,
+        "threshold": None if look is None else look.threshold,
+        "advice": advice.word,
+    }
+
 
 def plan_of_study(study: StudyFile, path: str) -> SequentialPlan:
     """Return the plan of a study file.

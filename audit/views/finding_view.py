@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from audit.finding import Finding, Severity, Waiver
+from audit.finding import Finding, Origin, Severity, Waiver
 from audit.safetext import shortened
 
 # Places shown of one rule; -v shows all of them.
@@ -64,10 +64,18 @@ def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
 
 
 def details(finding: Finding, most: int = 200) -> str:
-    """Return what was expected and what was found instead, as one visible line or nothing."""
+    """Return what was expected, what was found, and its source file, as one line or nothing."""
     parts = []
     if finding.expected is not None:
         parts.append(f"expected {shortened(finding.expected, most)}")
     if finding.actual is not None:
         parts.append(f"found {shortened(finding.actual, most)}")
+    if finding.origin is not None:
+        parts.append(f"from {shortened(origin_words(finding.origin), most)}")
     return ", ".join(parts)
+
+
+def origin_words(origin: Origin) -> str:
+    """Return file and place: ``grpo/s1/results.jsonl line 17``, ``grpo/s1/args.json seed``."""
+    place = [f"line {origin.line}"] if origin.line is not None else []
+    return " ".join([origin.file, *place, *([origin.key] if origin.key else [])])

@@ -109,9 +109,16 @@ def test_workers_import_nothing_from_the_working_folder(
     assert not (fleet / "imported.txt").exists()
 
 
-def test_a_process_that_dies_loses_only_the_file_that_killed_it() -> None:
+@pytest.mark.parametrize("before", [{}, {"PYTHONSAFEPATH": "0"}])
+def test_a_process_that_dies_loses_only_the_file_that_killed_it(
+    monkeypatch: pytest.MonkeyPatch, before: dict[str, str]
+) -> None:
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    for name, value in before.items():
+        monkeypatch.setenv(name, value)
     found = list(workers.each(dies_on_three, range(6), 2, lambda item: -item))
     assert found == [0, 10, 20, -3, 40, 50]
+    assert os.environ.get("PYTHONSAFEPATH") == before.get("PYTHONSAFEPATH")
 
 
 def test_a_check_that_raises_fails_closed_and_hides_nothing(

@@ -30,9 +30,22 @@ def shipped(name: str) -> Variables:
     return study(json.loads(resource(f"reports/{name}/results.json").read_text(encoding="utf-8")))
 
 
+def evaluated_twice() -> dict[str, Any]:
+    """Return the full file with every run evaluated at step 1 too."""
+    document: dict[str, Any] = json.loads(FULL.read_text(encoding="utf-8"))
+    for run in (
+        *document["seed_results"],
+        *(run for arm in document["controls"].values() for run in arm["seed_results"]),
+    ):
+        last = run["evaluation"]
+        earlier = {**last, "checkpoint_step": 1, "correct": last["correct"][::-1]}
+        run["evaluations"] = [*run.get("evaluations", ()), earlier]
+    return document
+
+
 @pytest.fixture(scope="module")
 def full() -> tuple[Figure, ...]:
-    return draw(study(json.loads(FULL.read_text(encoding="utf-8")))).drawn
+    return draw(study(evaluated_twice())).drawn
 
 
 def test_a_full_file_has_every_figure(full: tuple[Figure, ...]) -> None:
@@ -40,7 +53,7 @@ def test_a_full_file_has_every_figure(full: tuple[Figure, ...]) -> None:
 
 
 def test_two_drawings_have_the_same_bytes(full: tuple[Figure, ...]) -> None:
-    again = draw(study(json.loads(FULL.read_text(encoding="utf-8")))).drawn
+    again = draw(study(evaluated_twice())).drawn
     assert [figure.svg for figure in again] == [figure.svg for figure in full]
     assert full[0].png() == again[0].png()
 
@@ -49,7 +62,7 @@ def test_a_users_settings_of_matplotlib_change_nothing(full: tuple[Figure, ...])
     import matplotlib
 
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.fonttype": "path"}):
-        again = draw(study(json.loads(FULL.read_text(encoding="utf-8")))).drawn
+        again = draw(study(evaluated_twice())).drawn
     assert [figure.svg for figure in again] == [figure.svg for figure in full]
 
 
@@ -110,6 +123,25 @@ def test_a_description_tells_the_numbers(full: tuple[Figure, ...]) -> None:
     assert "All 3 v 3 runs" in told["lottery"]
 
 
+def test_the_mean_over_the_steps_of_a_claim_is_drawn_and_told() -> None:
+    def told(document: dict[str, Any]) -> tuple[str, str]:
+        (made,) = [f for f in draw(study(document)).drawn if f.name == "checkpoints"]
+        return made.alt, made.svg.decode()
+
+    document = evaluated_twice()
+    alone, plain = told(document)
+    assert alone == "accuracy of every run at steps 1, 2."
+    document["claims"][0]["checkpoints"] = [1, 2]
+    alt, drawn = told(document)
+    (control,) = document["controls"].values()
+    means = []
+    for run in control["seed_results"]:
+        right = run["evaluation"]["correct"]  # backwards at step 1: the mean is that of step 2
+        means.append(f"{run['seed']} {sum(right) / sum(run['evaluation']['samples']):.3f}")
+    assert f"Means over steps 1, 2: fixed-clip: {', '.join(means)}." in alt
+    assert len(drawn) > len(plain)
+
+
 def test_a_log_that_leaves_out_responses_still_has_its_curves() -> None:
     """The trainer's own means stand in for the rewards and audits that were not kept."""
     from audit.facts.curves import curves
@@ -119,7 +151,7 @@ def test_a_log_that_leaves_out_responses_still_has_its_curves() -> None:
     )
     run = document["seed_results"][0]
     (curve,) = [
-        c for c in curves(from_document(document)) if (c.arm, c.run) == (run["method"], "1")
+        c for c in curves(from_document(document)) if (c.arm, c.run) == (run["method"], "101")
     ]
     first, fourth = run["training"][:2]
     assert "rewards" not in fourth
@@ -134,11 +166,12 @@ LEFT_OUT = {
     "adaptive-clip": {
         "seeds": "one training run",
         "lottery": "three training runs per arm",
+        "checkpoints": "no two steps",
         "training": "no rewards were logged",
         "variance": "two training runs per arm",
         "power": "two training runs per arm",
     },
-    "gppo-framework": {"lottery": "per-task outcomes"},
+    "gppo-framework": {"lottery": "per-task outcomes", "checkpoints": "no two steps"},
     "addition-adaptive-clip": {},
     "addition-seed-lottery": {},
 }

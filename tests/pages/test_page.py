@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from audit.cli.main import main
+from audit.errors import UsageError
 from audit.pages import Job, render
 from audit.pages.figures.drawing import same_drawing
+from audit.pages.page import Page
 from audit.resources import resource
 
 REPORTS = Path(str(resource("reports")))
@@ -86,14 +88,16 @@ def test_the_gppo_page_shows(gppo: str, shown: str) -> None:
 
 
 LOTTERY = [
-    "-0.001 [-0.032, +0.030]**, flat: equivalent",
-    """said "won" for 1, "lost" for 2 and "flat" for 7 of the 10 pairs of runs at one seed""",
-    "and for 13, 20 and 67 of all 100 pairs of one run per arm",
-    "| 6 | -0.058 | [-0.095, -0.021] | lost |",
-    "| 3 | +0.099 | [0.063, 0.135] | won |",
-    "| 9 | -0.001 | [-0.038, +0.036] | flat |",
-    "excluded zero in 33% of them",
-    "adaptive-clip 2217 of 16000 (14%)",
+    "on addition-50, mean of 5 steps, 80 to 100: **-0.005 [-0.016, +0.006]** over 300 tasks",
+    "on addition-50, at step 100: **+0.007 [-0.016, +0.030]** over 300 tasks",
+    "| fixed clip | 0.49 | [0.47, 0.52] | – | 10 |",  # noqa: RUF001
+    """said "won" for 0, "lost" for 2 and "flat" for 8 of the 10 pairs of runs at one seed""",
+    "and for 1, 9 and 90 of all 100 pairs of one run per arm",
+    "| 204 | -0.037 | [-0.055, -0.019] | lost |",
+    "| 203 | +0.038 | [0.007, 0.068] | won |",
+    "| 209 | +0.015 | [-0.006, +0.035] | flat |",
+    "excluded zero in 10% of them",
+    "adaptive-clip 2110 of 16000 (13%)",
     "a ratio left its bounds in 1,000 of 1,000 such updates and in 1,000 of 1,000",
     "data shuffle seed 0;",
     "10 of 10 seeds start alike in both arms",
@@ -108,8 +112,8 @@ def test_the_lottery_page_tells_what_each_seed_would_have_reported(template: str
         assert [part for part in LOTTERY if part not in made.text] == []
     else:
         assert "<h3>One seed each</h3>" in made.text
-        assert "and for 13, 20 and 67 of all 100 pairs of one run per arm" in made.text
-        row = "<td>3</td><td>+0.099</td><td>[0.063, 0.135]</td><td>won</td>"
+        assert "and for 1, 9 and 90 of all 100 pairs of one run per arm" in made.text
+        row = "<td>203</td><td>+0.038</td><td>[0.007, 0.068]</td><td>won</td>"
         assert row in made.text
 
 
@@ -151,7 +155,7 @@ def test_every_figure_of_a_page_lies_beside_it_and_is_described(gppo: str) -> No
 
 def test_a_figure_without_data_is_left_out_and_the_page_says_why(adaptive: str) -> None:
     assert adaptive.count("![") == 1
-    assert adaptive.count('No figure "') == 5
+    assert adaptive.count('No figure "') == 6
     assert "no rewards were logged by step" in adaptive
 
 
@@ -212,11 +216,9 @@ def test_what_was_edited_by_hand_is_caught(
 
 
 def test_a_folder_is_rendered_to_what_is_committed(reports: Path) -> None:
-    for made in [
-        *reports.glob("*/page.md"),
-        *reports.glob("*/figures/*.svg"),
-        reports / "README.md",
-    ]:
+    studies = [recipe.parent for recipe in reports.glob("*/recipe.toml")]
+    figures = [figure for study in studies for figure in study.glob("figures/*.svg")]
+    for made in [*(study / "page.md" for study in studies), *figures, reports / "README.md"]:
         made.unlink()
     assert main(["render", str(reports), "-j", "2"]) == 0
     for path in sorted(p for p in REPORTS.rglob("*") if p.is_file()):
@@ -384,3 +386,15 @@ def test_a_page_does_not_call_a_clip_idle_whose_run_counted_it_acting(tmp_path: 
     path.write_text(json.dumps(document))
     text = render(Job((str(path),), "recipe.md.j2")).text
     assert "adaptive-clip clipped in 0 of the 500 updates that could have shown it" in text
+
+
+def test_a_page_that_cannot_be_written_leaves_its_figures_as_they_were(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    Page("page.md", "old", {"figures/a.svg": b"old", "figures/b.svg": b"old"}).write(page)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    # A folder stands where the second figure is to lie.
+    new = Page("page.md", "new", {"figures/a.svg": b"new", "figures": b"new"})
+    with pytest.raises(UsageError, match="it is a folder"):
+        new.write(page)
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before

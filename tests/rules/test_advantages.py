@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import full, gppo, patched, places, reasons
+from cases import full, gppo, messages_of, patched, places, reasons
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,6 +110,118 @@ def test_an_advantage_scaled_by_a_thousandth_is_found(
     advantages[index] *= 1.001
     document = one_step(rewards, advantages, 0, 1e-6)
     assert places(document, "ADV001") == {f"/seed_results/0/training/0/advantages/{index}"}
+
+
+REWARDS = [[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]]
+FLAT = [[1.0] * 4, *REWARDS[1:]]
+
+
+def advantages_by(name: str, rewards: list[list[float]]) -> list[float]:
+    r = np.array(rewards)
+    centred = r - r.mean(axis=1, keepdims=True)
+    found = {
+        "grpo": centred / (r.std(axis=1, ddof=1, keepdims=True) + 1e-4),
+        "dr_grpo": centred,
+        "rloo": centred * 4 / 3,
+        "grpo_batch": centred / (r.std(ddof=1) + 1e-4),
+        "rewards": r,
+        "none": centred / (r.std(axis=1, keepdims=True) + 0.3),
+    }[name]
+    return [float(value) for value in np.round(found, 5).ravel()]
+
+
+def logs(
+    runs: list[list[str]], estimator: str | None, rewards: list[list[float]] = REWARDS
+) -> dict[str, Any]:
+    """Return a study whose runs have, step by step, the advantages of the estimators named."""
+    advantage = {"ddof": 1, "epsilon": 1e-4} | ({"estimator": estimator} if estimator else {})
+    telemetry = {
+        "level": "sparse",
+        "groups_per_step": 3,
+        "responses_per_group": 4,
+        "zero_groups": "kept",
+        "advantage": advantage,
+    }
+    flat = [reward for group in rewards for reward in group]
+    return {
+        "schema_version": 2,
+        "method": "a",
+        "seed_results": [
+            {
+                "seed": seed,
+                "method_metrics": {"accuracy": 0.5},
+                "telemetry": telemetry,
+                "training": [
+                    {"step": step, "rewards": flat, "advantages": advantages_by(name, rewards)}
+                    for step, name in enumerate(names, 1)
+                ],
+            }
+            for seed, names in enumerate(runs, 1)
+        ],
+    }
+
+
+def messages(document: dict[str, Any], rule: str) -> list[str]:
+    return list(messages_of(document, rule).values())
+
+
+@pytest.mark.parametrize("name", ["grpo", "dr_grpo", "rloo", "grpo_batch", "rewards"])
+@pytest.mark.parametrize("due", ["grpo", "dr_grpo", "rloo", "grpo_batch", "rewards"])
+def test_a_declared_estimator_that_the_log_does_not_follow_is_found(due: str, name: str) -> None:
+    document = logs([[name] * 3, [due] * 3], due)
+    wrong = set() if due == name else {"/seed_results/0/training/0/advantages"}
+    assert places(document, "ADV005") == wrong
+    assert places(document, "ADV006") == set()
+
+
+def test_a_fallback_is_found_at_its_step_declared_or_not() -> None:
+    runs = [["grpo"] * 6, ["grpo"] * 4 + ["rewards"] * 2]
+    at = {"/seed_results/1/training/4/advantages"}
+    assert places(logs(runs, "grpo"), "ADV005") == at
+    assert places(logs(runs, None), "ADV005") == at
+    assert places(logs(runs, "unknown"), "ADV006") == at
+    assert messages(logs(runs, "unknown"), "ADV006") == [
+        "another estimator than the rest of a from step 5 on"
+    ]
+
+
+def test_steps_that_differ_here_and_there_are_counted() -> None:
+    document = logs([["grpo", "dr_grpo", "grpo", "dr_grpo", "grpo"]], "unknown")
+    assert messages(document, "ADV006") == [
+        "another estimator than the rest of a in 2 of 5 steps, the first step 2"
+    ]
+
+
+def test_where_nothing_is_declared_the_estimator_that_fits_is_named() -> None:
+    document = logs([["rloo"] * 2], "unknown")
+    assert messages(document, "ADV005") == ["the advantages are those of RLOO"]
+    assert messages(logs([["grpo"]], "unknown"), "ADV005") == [
+        "the advantages are those of GRPO or DAPO"
+    ]
+    assert reasons(document, "ADV001") == {"its advantages are not declared as those of GRPO"}
+
+
+def test_groups_without_variance_contradict_dapo_and_not_grpo() -> None:
+    assert places(logs([["grpo"]], "dapo"), "ADV005") == set()
+    assert places(logs([["grpo"]], "dapo", FLAT), "ADV005") != set()
+    assert places(logs([["grpo"]], "grpo", FLAT), "ADV005") == set()
+
+
+def test_advantages_that_fit_nothing_are_said_not_to() -> None:
+    told = "the advantages fit no known estimator"
+    (reason,) = reasons(logs([["none"]], "unknown"), "ADV005")
+    assert reason.startswith(told)
+    (reason,) = reasons(logs([["none"]], "grpo"), "ADV005")
+    assert reason.startswith(told)
+    assert places(logs([["none"]], "grpo"), "ADV001") != set()
+    assert places(logs([["none"]], "rloo"), "ADV005") == {"/seed_results/0/training/0/advantages"}
+
+
+def test_groups_of_unknown_size_are_not_checked() -> None:
+    document = logs([["grpo"]], "grpo")
+    del document["seed_results"][0]["telemetry"]["responses_per_group"]
+    why = {"no step has rewards and advantages of groups of known size"}
+    assert reasons(document, "ADV005") == why == reasons(document, "ADV006")
 
 
 def one_step(

@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +70,25 @@ def audit_train(*arguments: str, quiet: bool = True) -> int:
 def without_times(path: Path) -> Any:
     document = json.loads(path.read_text())
     arms = [document["seed_results"], *(c["seed_results"] for c in document["controls"].values())]
-    for timed in (*(run for arm in arms for run in arm), *document["base_evaluations"]):
-        assert timed["cost"].pop("minutes") > 0
-        timed["cost"].pop("runs_at_once")  # as many as there were workers and pieces left
+    for one in chain(document["base_evaluations"], *arms):
+        assert one["cost"].pop("minutes") > 0
+        one["cost"].pop("runs_at_once")  # as many as there were workers and pieces left
+        for block in filter(None, (one.get("evaluation"), *one.get("evaluations", ()))):
+            assert datetime.fromisoformat(block.pop("date")).tzinfo is UTC
     return document
 
 
-def launch(folder: Path, study: Path, output: Path, *more: str) -> subprocess.Popen[bytes]:
+def launch(
+    folder: Path, study: Path, output: Path, *more: str, until: bool = False
+) -> subprocess.Popen[bytes]:
     driver = folder / "driver.py"
     driver.write_text(DRIVER)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, *more, str(driver), str(study), "-o", str(output)],
+        [
+            *(sys.executable, *more, str(driver), str(study), "-o", str(output)),
+            *(("--until", "decided") if until else ()),
+        ],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -42,7 +42,7 @@ def short(response, answer):
     return 1 / (1 + len(response))
 """
 REWARDED = (
-    HEAD.replace("samples = 2", "samples = 2\ncheckpoints = [2, 1]")
+    HEAD.replace("samples = 2", "samples = 2\ncheckpoints = [2, 1, 3]")
     + '[change]\nsummary = "Near answers are rewarded."\nmechanism = "reward"\n'
     + f'[arms.shaped]\nrole = "method"\n{FIXED}'
     + '[[arms.shaped.training.rewards]]\nfunction = "exact_match"\n'
@@ -135,11 +135,11 @@ def test_a_run_is_evaluated_at_the_checkpoints_too_and_trains_the_same(
     ]
     assert steps == [[1, 2], [1, 2]]
     assert rewarded["seed_results"][0]["evaluation"]["checkpoint_step"] == 3
-    without = REWARDED.replace("checkpoints = [2, 1]\n", "").replace("[1, 2]", "[1]")
+    without = REWARDED.replace("checkpoints = [2, 1, 3]\n", "").replace("[1, 2]", "[1]")
     again = trained(tmp_path, without)["seed_results"][0]
     first = rewarded["seed_results"][0]
     assert again["final_parameters_sha256"] == first["final_parameters_sha256"]
-    assert again["evaluation"] == first["evaluation"]
+    assert {**again["evaluation"], "date": ""} == {**first["evaluation"], "date": ""}
 
 
 def test_an_arm_may_train_on_other_rows_in_another_order(ordered: Any) -> None:
@@ -198,7 +198,7 @@ def test_an_arm_may_have_a_base_model_and_a_schedule_of_its_own(tmp_path: Path) 
         ("task.order", "task.train", "task.train: no arm's own in task 'addition'"),
         ('"shapes:near"', '"shape:near"', r"rewards\[1\]\.function: no module 'shape'; |no module"),
         ('"shapes:near"', '"shapes:exact_match"', "exact_match' is the name of another metric"),
-        ("checkpoints = [2, 1]", "checkpoints = [3]", "3 is not before the last of the 3 steps"),
+        ("checkpoints = [2, 1, 3]", "checkpoints = [4]", "4 is after the last of the 3 steps"),
         ("weight = 0.5", "weight = 'a'", r"rewards\[1\]\.weight: expected a number"),
     ],
 )

@@ -95,7 +95,7 @@ def test_pass_at_k_is_the_share_of_k_subsets_with_a_right_answer() -> None:
     def outcome(correct: tuple[int, ...]) -> Outcome:
         zeros = (0,) * len(correct)
         return Outcome(
-            ("a", "b")[: len(correct)], correct, zeros, zeros, zeros, zeros, condition(), ""
+            ("a", "b")[: len(correct)], correct, zeros, zeros, zeros, zeros, condition(), "", ""
         )
 
     for right in range(5):

@@ -462,6 +462,8 @@ CLAIMED = '[[claims]]\nmetric = "accuracy"\narm = "adaptive-clip"\nagainst = "fi
             r"claims\[0\]: .* pass@3 needs 3 answers per task, a task has 2",
         ),
         ("[[", '[[claims]]\ndirection = "loss"\nid = "b"\n[[', None),
+        ("[[claims]]", "[[claims]]\ncheckpoints = [3]", None),
+        ("[[claims]]", "[[claims]]\ncheckpoints = [2, 3]", r"claims\[0\]: .*no .*at step 2"),
         ('"accuracy"', '"acuracy"', r"claims\[0\]: .*acuracy"),
         ("[[claims]]\n", '[[claims]]\nbenchmark = "nope"\n', r"claims\[0\]: .*nope"),
         ('"fixed-clip"', '"adaptive-clip"', r"claims\[0\]: adaptive-clip is compared with itself"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from audit import __version__
@@ -82,6 +83,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "why": finding.why,
         "fix": finding.fix,
     }
+    if finding.origin is not None:
+        entry["origin"] = asdict(finding.origin)
     if finding.waiver is not None:
         entry["waiver"] = {"reason": finding.waiver.reason, "expires": finding.waiver.expires}
     return entry

@@ -9,6 +9,8 @@ from typing import Any
 from audit import __version__
 from audit.errors import ImportRefused
 from audit.importers import telemetry
+from audit.importers.folder.field_places import Origins
+from audit.importers.folder.run_seeds import configured_seed
 from audit.importers.folder.said import Said
 from audit.importers.folder.settling import Settled
 from audit.importers.folder.walking import Walked
@@ -16,6 +18,7 @@ from audit.importers.metric_names import ACCURACY, reading_of
 from audit.importers.notes import Notes
 from audit.importers.readers.found import Found
 from audit.importers.readers.piece import Evaluated
+from audit.pointer import join
 
 MOST_STEPS = 500
 
@@ -73,11 +76,12 @@ def compose(
         arm: [run for run in runs if run.judged or run.status != "finished"]
         for arm, runs in study.runs.items()
     }
-    document["seed_results"] = [_block(run, said, logs) for run in judged[study.method]]
+    origins = Origins()
+    document["seed_results"] = _blocks(judged[study.method], "", said, logs, origins)
     controls = {
         arm: {
             "role": "control" if arm in study.controls else "other",
-            "seed_results": [_block(run, said, logs) for run in runs],
+            "seed_results": _blocks(runs, join("/controls", arm), said, logs, origins),
         }
         for arm, runs in judged.items()
         if arm != study.method
@@ -93,7 +97,10 @@ def compose(
                 merged.setdefault("printed", {}).setdefault(key, value)
         document["reported"] = merged
     document["provenance"] = _commit(everything, notes)
-    document["provenance"] |= {"imported": _imported(everything, walked, readers, said, notes)}
+    imported = _imported(everything, walked, readers, said, notes)
+    if sources := origins.fields(imported):
+        imported["fields"] = sources
+    document["provenance"] |= {"imported": imported}
     _refuse_broken_contract(document, walked)
     return document
 
@@ -144,8 +151,23 @@ def _metrics(
     return found
 
 
-def _block(run: Settled, said: Said, logs: Notes) -> dict[str, Any]:
+def _blocks(
+    runs: Sequence[Settled], arm: str, said: Said, logs: Notes, origins: Origins
+) -> list[dict[str, Any]]:
+    """Return the blocks of an arm's runs, and note where their fields come from."""
+    blocks = []
+    for place, run in enumerate(runs):
+        pointer = f"{arm}/seed_results/{place}"
+        blocks.append(_block(run, said, logs, pointer, origins))
+    return blocks
+
+
+def _block(run: Settled, said: Said, logs: Notes, pointer: str, origins: Origins) -> dict[str, Any]:
     block: dict[str, Any] = {"seed": run.seed}
+    configured = configured_seed(run.run) if run.seed_source in ("path", "user") else None
+    origins.of_seed(pointer, run, configured)
+    if configured is not None and run.seed is not None and configured.value != run.seed:
+        block["configured_seed"] = configured.value
     # Without an id of its own, a run is named by the folder that its trainer wrote.
     name = run.run.run_id or (run.run.root if run.run.by_trainer else None)
     if name:
@@ -160,22 +182,45 @@ def _block(run: Settled, said: Said, logs: Notes) -> dict[str, Any]:
     if run.status == "finished":
         block |= _scores(run.judged)
     ordered = [*run.judged, *sorted(run.between, key=_by_step)]
-    blocks = [evaluation_block(e) for e in ordered if e.score is not None]
-    blocks = [found for found in blocks if run.status == "finished" or "task_ids" in found]
+    blocks = [(e, evaluation_block(e)) for e in ordered if e.score is not None]
     if blocks and run.status == "finished":
-        block["evaluation"], further = blocks[0], blocks[1:]
-        further = [found for found in further if "task_ids" in found or _other(found, blocks[0])]
+        (first, block["evaluation"]), further = blocks[0], blocks[1:]
+        further = [
+            (e, found) for e, found in further if "task_ids" in found or _other(found, blocks[0][1])
+        ]
+        origins.of_evaluation(join(pointer, "evaluation"), first)
+        for place, (e, _) in enumerate(further):
+            origins.of_evaluation(join(pointer, "evaluations", place), e)
         if further:
-            block["evaluations"] = further
+            block["evaluations"] = [found for _, found in further]
     packages = {name: v for p in run.run.pieces for name, v in p.packages.items()}
     if packages:
         block["environment"] = {"packages": packages}
     for piece in run.run.pieces:
         block |= {key: value for key, value in piece.extra.items() if key not in block}
-    rows = {step: row for piece in reversed(run.run.pieces) for step, row in piece.log.items()}
-    if rows and "training" not in block:
-        block |= telemetry.of_rows(_thinned(rows, logs), "the runs", logs)
+    if "training" not in block:
+        block |= _training(run, logs)
+        origins.of_log(pointer, run, block.get("training", []))
     return block
+
+
+def _training(run: Settled, logs: Notes) -> dict[str, Any]:
+    """Return ``telemetry`` and ``training``: logged figures, and rollouts where they are kept."""
+    pieces = run.run.pieces
+    rows = {step: row for piece in reversed(pieces) for step, row in piece.log.items()}
+    block = telemetry.of_rows(_thinned(rows, logs), "the runs", logs) if rows else {}
+    back = [pair for piece in pieces if piece.logged for pair in piece.logged.went_back]
+    if back and block:
+        block["telemetry"] = block["telemetry"] | {"went_back": [list(pair) for pair in back]}
+    rollouts = next((piece.rollouts for piece in pieces if piece.rollouts), None)
+    if rollouts is None:
+        return block
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    lost: list[str] = []
+    settings, drawn = rollouts.blocks(run.run.config, names, run.run.label, lost)
+    for sentence in lost:
+        logs.say(sentence)
+    return telemetry.with_rollouts(block, settings, drawn)
 
 
 def _thinned(rows: dict[int, Any], logs: Notes) -> dict[int, Any]:
@@ -236,6 +281,8 @@ def evaluation_block(evaluation: Evaluated) -> dict[str, Any]:
     if evaluation.step is not None:
         block["checkpoint_step"] = evaluation.step
     block |= evaluation.more
+    if evaluation.printed:
+        block["printed"] = dict(evaluation.printed)
     if evaluation.tally is not None:
         block |= evaluation.tally.block(evaluation.metric)
     return block

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from audit.importers.folder.joining import Joined
 from audit.importers.path_seeds import TOKENS, seed_of
+from audit.importers.readers.piece import SeedSaid
 from audit.importers.readers.settings import whole_number
 
 _KEYS = frozenset(
@@ -202,6 +203,21 @@ def _named_keys(run: Joined, words: frozenset[str] | None = None) -> dict[str, i
         if number is not None and number >= 0:
             found[key] = number
     return found
+
+
+def configured_seed(run: Joined) -> SeedSaid | None:
+    """Return the one training seed that a run's settings name; None where they name several."""
+    own = [said for piece in run.pieces for said in piece.seeds]
+    said = own or [
+        SeedSaid(value, key, _file_of(run, key)) for key, value in _named_keys(run).items()
+    ]
+    return said[0] if len({one.value for one in said}) == 1 else None
+
+
+def _file_of(run: Joined, key: str) -> str:
+    """Return the file whose settings hold a key; empty where none is told."""
+    piece = next((p for p in run.pieces if key in p.config and p.files), None)
+    return piece.files[-1].relative if piece is not None else ""
 
 
 def _keys(ranked: Sequence[dict[str, int]]) -> list[str]:

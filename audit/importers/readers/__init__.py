@@ -11,6 +11,7 @@ from audit.errors import UsageError
 from audit.importers.readers import (
     bfcl,
     code_benchmarks,
+    completions,
     evalscope,
     harness_logs,
     hf_trainer,
@@ -45,8 +46,9 @@ from audit.importers.readers.reader import Reader
 READERS: tuple[Reader, ...] = (
     hf_trainer.STATE,
     hf_trainer.CARD,
-    hf_trainer.COMPLETIONS,
+    completions.PARQUET,
     step_logs.SWIFT,
+    completions.LINES,
     step_logs.FACTORY,
     hydra.HYDRA,
     verl_dump.DUMPS,

@@ -104,18 +104,6 @@ def seed_of_settings(config: dict[str, Any]) -> int | None:
     return whole_number(config.get("seed"))
 
 
-def _claims_completions(found: Found) -> Certainty:
-    return Certainty.LIKELY if found.head.startswith(b"PAR1") else Certainty.NO
-
-
-def _read_completions(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
-    folders = {found.folder for found in files}
-    for folder in sorted(folders):
-        root = folder.rpartition("completions")[0].rstrip("/")
-        note = f"{folder}: completions are what the trainer drew last, no evaluation"
-        yield RunPiece("trl-completions", root=root, trained=True, notes=[note])
-
-
 STATE = Reader(
     "trl",
     "TRL and the Hugging Face Trainer (trainer_state.json)",
@@ -131,12 +119,4 @@ CARD = Reader(
     _claims_card,
     _read_cards,
     also=("trl", "axolotl"),
-)
-COMPLETIONS = Reader(
-    "trl-completions",
-    "TRL's logged completions, telemetry alone",
-    re.compile(r"(?:^|/)completions/completions_\d+\.parquet$"),
-    _claims_completions,
-    _read_completions,
-    also=("trl",),
 )

@@ -11,6 +11,7 @@ from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
 from audit.importers.readers.piece import RunPiece
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
+from audit.importers.readers.rollouts import RolloutLog
 
 _SHARD = re.compile(r"(?:^|/)(?P<run>[^/]+)_rollouts_\d{6}\.jsonl$")
 _METADATA = re.compile(r"(?:^|/)(?P<run>[^/]+)_metadata\.jsonl$")
@@ -39,9 +40,12 @@ def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
 
 def _piece(run: str, shards: Sequence[Found], about: Found | None) -> RunPiece:
     totals: dict[int, list[float]] = defaultdict(list)
+    rollouts = RolloutLog()
     for found in shards:
         for _, row in found.lines():
             step, reward = integer(row.get("step")), number(row.get("reward"))
+            if step is not None:
+                rollouts.add(step, row.get("prompt_idx"), (reward,), row.get("advantage"))
             if step is not None and reward is not None:
                 totals[step].append(reward)
     first: dict[str, Any] = (about.first or {}) if about is not None else {}
@@ -53,6 +57,7 @@ def _piece(run: str, shards: Sequence[Found], about: Found | None) -> RunPiece:
         trained=True,
         last_step=max(totals, default=None),
         log={step: {"reward": sum(sorted(r)) / len(r)} for step, r in totals.items() if step > 0},
+        rollouts=rollouts,
         model=model if isinstance(model, str) else None,
         started=str(first["timestamp"]) if first.get("timestamp") else None,
         notes=["rewards of training rollouts are a training log, never a score"],

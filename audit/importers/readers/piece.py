@@ -8,7 +8,41 @@ from typing import Any
 
 from audit.importers.metric_names import ACCURACY
 from audit.importers.readers.found import Found
+from audit.importers.readers.rollouts import RolloutLog
 from audit.importers.readers.tally import AnswerTally
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlace:
+    """Where a figure stands: a file, and its line or key there."""
+
+    file: Found
+    line: int | None = None
+    key: str | None = None
+
+
+@dataclass(slots=True)
+class LoggedSteps:
+    """The steps of a log in the order of its lines.
+
+    Attributes
+    ----------
+    lines : dict
+        Step to the last line that holds it.
+    went_back : list of (int, int)
+        Where a step is lower than the one before: both.
+    """
+
+    lines: dict[int, int] = field(default_factory=dict)
+    went_back: list[tuple[int, int]] = field(default_factory=list)
+    _last: int | None = None
+
+    def see(self, step: int, line: int) -> None:
+        """Note the step of a line."""
+        if self._last is not None and step < self._last:
+            self.went_back.append((self._last, step))
+        self._last = step
+        self.lines[step] = line
 
 
 @dataclass(slots=True)
@@ -40,6 +74,11 @@ class Evaluated:
         False for averages over benchmarks and the like: reported, never judged.
     source : Found or None
         The file of the outcomes: the same bytes as two runs' evaluation are one run, copied.
+    printed : dict
+        What the source printed of the evaluation: ``mean``, ``answers_per_task``.
+    places : dict
+        Member of the evaluation block, with slashes, to where it stands; the outcomes are those of
+        ``source``.
     asked : int or None
         Answers per task that the settings asked for.
     by_count : bool
@@ -60,6 +99,8 @@ class Evaluated:
     error: str | None = None
     counts: bool = True
     source: Found | None = None
+    printed: dict[str, float] = field(default_factory=dict)
+    places: dict[str, SourcePlace] = field(default_factory=dict)
     asked: int | None = None
     by_count: bool = False
     by_content: bool = False
@@ -142,6 +183,10 @@ class RunPiece:
         In the order of the source.
     log : dict
         Step to logged figures by name.
+    logged : LoggedSteps or None
+        Their lines in ``files[0]``, and where they go back.
+    rollouts : RolloutLog or None
+        Rewards and advantages of what the training drew.
     started : str or None
         When the run began, as the source says it: two runs of one start are one.
     model : str or None
@@ -185,6 +230,8 @@ class RunPiece:
     planned_steps: int | None = None
     evaluations: list[Evaluated] = field(default_factory=list)
     log: dict[int, dict[str, Any]] = field(default_factory=dict)
+    logged: LoggedSteps | None = None
+    rollouts: RolloutLog | None = None
     started: str | None = None
     model: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import Any
 from audit.importers.numbers import integer
 from audit.importers.readers.found import Found
 from audit.importers.readers.logged import evaluations_of
-from audit.importers.readers.piece import RunPiece, SeedSaid
+from audit.importers.readers.piece import LoggedSteps, RunPiece, SeedSaid
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, whole_number
 from audit.importers.readers.shapes import inner
@@ -25,9 +25,11 @@ def _claims_log(found: Found) -> Certainty:
 def _read_logs(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         rows: dict[int, dict[str, Any]] = {}
-        for _, row in found.lines():
+        logged = LoggedSteps()
+        for line, row in found.lines():
             step = row.get("step")
             if isinstance(step, int):
+                logged.see(step, line)
                 figures = {key: v for key, v in row.items() if key not in ("step", "time")}
                 rows.setdefault(step, {}).update(figures)
         yield RunPiece(
@@ -38,6 +40,7 @@ def _read_logs(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPi
             last_step=max(rows, default=None),
             evaluations=evaluations_of(rows),
             log={step: row for step, row in rows.items() if step > 0},
+            logged=logged,
         )
 
 

@@ -10,7 +10,7 @@ from audit.importers.numbers import integer
 from audit.importers.readers.found import Found
 from audit.importers.readers.hf_trainer import mark_best, seed_of_settings
 from audit.importers.readers.logged import evaluations_of
-from audit.importers.readers.piece import RunPiece, SeedSaid
+from audit.importers.readers.piece import LoggedSteps, RunPiece, SeedSaid
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.settings import flat, yaml_of
 
@@ -59,12 +59,14 @@ def _logged(
     rows: dict[int, dict[str, Any]] = {}
     planned: int | None = None
     summary: dict[str, Any] = {}
-    for _, row in found.lines():
+    logged = LoggedSteps()
+    for line, row in found.lines():
         at = place(row)
         if at is None:
             summary = row if "log_history" in row else summary
             continue
         planned = at[1]
+        logged.see(at[0], line)
         rows.setdefault(at[0], {}).update({k: v for k, v in row.items() if k not in _PLACES})
     piece = RunPiece(
         reader,
@@ -76,6 +78,7 @@ def _logged(
         planned_steps=planned,
         evaluations=evaluations_of(rows),
         log={step: row for step, row in rows.items() if step > 0},
+        logged=logged,
     )
     mark_best(piece.evaluations, summary)
     beside = reading.beside(found, settings)

@@ -31,9 +31,9 @@ class AnswerTally:
         self.says = frozenset(says)
         self._values: dict[str | int, list[float]] = {}
         self._flags: dict[str, dict[str | int, int]] = {flag: {} for flag in FLAGS}
-        self._tokens: dict[str | int, list[float]] = {}
+        self._means: dict[str, dict[str | int, list[float]]] = {"tokens": {}, "seconds": {}}
+        self._empty: dict[str | int, int] = {}
         self.questions: dict[str | int, str] = {}
-        self.empty = 0
 
     def answer(
         self,
@@ -45,6 +45,7 @@ class AnswerTally:
         unparsed: bool = False,
         empty: bool = False,
         tokens: float | None = None,
+        seconds: float | None = None,
         question: str | None = None,
     ) -> None:
         """Add one answer.
@@ -57,14 +58,14 @@ class AnswerTally:
             1 or 0 for right and wrong, else a score. An errored answer is 0.
         empty : bool
             Whether the response holds nothing; where all do, nothing was drawn.
-        tokens : float, optional
-            Length of the response.
+        tokens, seconds : float, optional
+            Length of the response, and the time it took.
         question : str, optional
             Hash of the question, where the name alone does not fix it, such as a position.
         """
         name = str(task) if isinstance(task, bool) or not isinstance(task, int) else task
         self._values.setdefault(name, []).append(float(value))
-        self.empty += empty
+        self._empty[name] = self._empty.get(name, 0) + empty
         for flag, raised in (
             ("errored", errored),
             ("truncated", truncated),
@@ -72,8 +73,9 @@ class AnswerTally:
         ):
             if raised:
                 self._flags[flag][name] = self._flags[flag].get(name, 0) + 1
-        if tokens is not None:
-            self._tokens.setdefault(name, []).append(float(tokens))
+        for kind, value_of in (("tokens", tokens), ("seconds", seconds)):
+            if value_of is not None:
+                self._means[kind].setdefault(name, []).append(float(value_of))
         if question is not None:
             self.questions.setdefault(name, question)
 
@@ -84,6 +86,11 @@ class AnswerTally:
     def answers(self) -> int:
         """How many answers there are over all tasks."""
         return sum(map(len, self._values.values()))
+
+    @property
+    def empty(self) -> int:
+        """How many responses hold nothing."""
+        return sum(self._empty.values())
 
     @property
     def per_task(self) -> tuple[int, int]:
@@ -147,9 +154,12 @@ class AnswerTally:
         for flag in FLAGS:
             if flag in self.says:
                 block[flag] = [self._flags[flag].get(task, 0) for task in tasks]
-        if tasks and all(len(self._tokens.get(task, ())) for task in tasks):
-            drawn_tokens = [sorted(self._tokens[task]) for task in tasks]
-            block["mean_tokens"] = [sum(drawn) / len(drawn) for drawn in drawn_tokens]
+        if self.empty:
+            block["empty"] = [self._empty.get(task, 0) for task in tasks]
+        for kind, by_task in self._means.items():
+            if tasks and all(by_task.get(task) for task in tasks):
+                drawn_of = [sorted(by_task[task]) for task in tasks]
+                block[f"mean_{kind}"] = [sum(drawn) / len(drawn) for drawn in drawn_of]
         return block
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.piece import Evaluated, RunPiece, SourcePlace
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.tally import AnswerTally, digest
 from audit.importers.readers.values import metric_of_rewards, outcome_of
@@ -78,6 +78,7 @@ def _piece(
     piece = RunPiece("tinker-cookbook", (found,), root=found.folder.rpartition("/")[0])
     if replaced:
         piece.notes.append(f"{found.name}: {replaced} answers that failed were drawn again")
+    score = None
     if result is not None:
         piece.files = (found, result)
         document = result.document()
@@ -91,7 +92,11 @@ def _piece(
             piece.notes.append(
                 f"{result.name} says {score:g}, the rows average {tally.mean:.6g}: the rows count"
             )
-    piece.evaluations = [Evaluated(benchmark, metric_of_rewards(tally), tally=tally, source=found)]
+    evaluation = Evaluated(benchmark, metric_of_rewards(tally), tally=tally, source=found)
+    if score is not None and result is not None:
+        evaluation.printed["mean"] = score
+        evaluation.places["printed/mean"] = SourcePlace(result, None, "score")
+    piece.evaluations = [evaluation]
     return piece
 
 

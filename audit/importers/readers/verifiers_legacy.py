@@ -8,7 +8,7 @@ from typing import Any
 
 from audit.importers.numbers import integer, number
 from audit.importers.readers.found import Found
-from audit.importers.readers.piece import Evaluated, RunPiece
+from audit.importers.readers.piece import Evaluated, RunPiece, SourcePlace
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
 from audit.importers.readers.tally import AnswerTally
 from audit.importers.readers.values import metric_of_rewards, outcome_of
@@ -36,9 +36,13 @@ def _piece(
         RunPiece("verifiers-legacy", (found,) if beside is None else (found, beside)),
     )
     rewarded_nothing = 0
-    for _, row in found.lines():
+    first_empty = None
+    for line, row in found.lines():
         value = outcome_of(row.get(column, row.get("reward")))
         empty = _is_empty(row.get("completion"))
+        if empty and first_empty is None:
+            first_empty = line
+        spent = number(row.get("generation_ms"))
         errored = row.get("error") is not None or value is None
         if empty and not errored and value is not None and value > 0:
             rewarded_nothing += 1
@@ -54,6 +58,7 @@ def _piece(
             errored=errored,
             truncated=row.get("is_truncated") is True,
             empty=empty,
+            seconds=None if spent is None or spent < 0 else spent / 1000,
         )
     if rewarded_nothing:
         tally.says |= {"errored"}
@@ -77,6 +82,10 @@ def _piece(
             more=_condition(metadata),
         )
     ]
+    _add_printed(piece.evaluations[0], metadata, beside, column)
+    if first_empty is not None:
+        piece.evaluations[0].places["empty"] = SourcePlace(found, first_empty, "completion")
+    piece.evaluations[0].places["mean_seconds"] = SourcePlace(found, None, "generation_ms")
     if len(tally):
         low, high = tally.per_task
         piece.notes.append(
@@ -84,6 +93,22 @@ def _piece(
         )
         _compare(metadata, tally, beside, piece, column)
     return piece
+
+
+def _add_printed(
+    evaluation: Evaluated, metadata: dict[str, Any], beside: Found | None, column: str
+) -> None:
+    """Keep what the metadata print of the evaluation."""
+    if beside is None:
+        return
+    average, asked = f"avg_{column}", "rollouts_per_example"
+    mean, answers = number(metadata.get(average)), integer(metadata.get(asked))
+    if mean is not None:
+        evaluation.printed["mean"] = mean
+        evaluation.places["printed/mean"] = SourcePlace(beside, None, average)
+    if answers is not None and answers >= 0:
+        evaluation.printed["answers_per_task"] = answers
+        evaluation.places["printed/answers_per_task"] = SourcePlace(beside, None, asked)
 
 
 def _compare(

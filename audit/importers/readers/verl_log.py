@@ -10,7 +10,7 @@ from typing import Any
 from audit.importers.numbers import number
 from audit.importers.readers.found import Found
 from audit.importers.readers.logged import evaluations_of
-from audit.importers.readers.piece import RunPiece
+from audit.importers.readers.piece import LoggedSteps, RunPiece, SourcePlace
 from audit.importers.readers.reader import Certainty, FolderReading, Reader
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -60,26 +60,32 @@ def _figure(text: str) -> float | None:
 def _read_console(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         rows: dict[int, dict[str, Any]] = {}
-        for line in found.text().splitlines():
+        logged = LoggedSteps()
+        for place, line in enumerate(found.text().splitlines(), 1):
             step = console_line(line)
             if step is not None:  # after a resume a step is there again: the last counts
                 rows.setdefault(step[0], {}).update(step[1])
-        yield _piece("verl-console", found, rows)
+                logged.see(step[0], place)
+        yield _piece("verl-console", found, rows, logged)
 
 
 def _read_file(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
         rows: dict[int, dict[str, Any]] = {}
+        logged = LoggedSteps()
         for number_, row in found.lines():
             step, data = row.get("step"), row.get("data")
             if isinstance(step, int) and isinstance(data, dict):
                 rows.setdefault(step, {}).update(data)
+                logged.see(step, number_)
             else:
                 found.notes.append(f"{found.name}: line {number_} has no step and is left out")
-        yield _piece("verl-file", found, rows)
+        yield _piece("verl-file", found, rows, logged)
 
 
-def _piece(reader: str, found: Found, rows: dict[int, dict[str, Any]]) -> RunPiece:
+def _piece(
+    reader: str, found: Found, rows: dict[int, dict[str, Any]], logged: LoggedSteps
+) -> RunPiece:
     folder = PurePosixPath(found.relative)
     named = found.stem if not _NO_NAME.match(found.stem.lower()) else None
     piece = RunPiece(
@@ -91,7 +97,10 @@ def _piece(reader: str, found: Found, rows: dict[int, dict[str, Any]]) -> RunPie
         last_step=max(rows, default=None),
         evaluations=evaluations_of(rows),
         log={step: row for step, row in rows.items() if step > 0},
+        logged=logged,
     )
+    for evaluation in piece.evaluations:
+        evaluation.places[""] = SourcePlace(found, logged.lines.get(evaluation.step or 0))
     for evaluation in piece.evaluations:
         evaluation.more.setdefault("split", "validation")
     return piece

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from audit.pages.figures import canvas, deltas, lottery, power, seeds, training, variance
+from audit.pages.figures import (
+    along_training,
+    canvas,
+    deltas,
+    lottery,
+    power,
+    seeds,
+    training,
+    variance,
+)
 from audit.pages.figures.figure import Drawing, Figure, Figures
 
 if TYPE_CHECKING:
@@ -19,6 +28,7 @@ FIGURES: tuple[tuple[str, str, Draw], ...] = (
     ("deltas", "Every delta with its interval and the noise floor", deltas.draw),
     ("seeds", "Every training run's score, joined by seed", seeds.draw),
     ("lottery", "What each seed alone would have reported", lottery.draw),
+    ("checkpoints", "Every run's score along training, and its mean", along_training.draw),
     ("training", "Training: reward, clip activity, groups without advantage", training.draw),
     ("variance", "Where the uncertainty of the delta comes from", variance.draw),
     ("power", "Power against training seeds", power.draw),

@@ -51,7 +51,7 @@ def _rows(variables: Variables) -> list[ForestLine]:
         for r in variables.rounds
         if r.value is not None
     ]
-    several = len({d.benchmark for d in variables.deltas}) > 1
+    several = len({d.where for d in variables.deltas}) > 1
     own = [
         ForestLine(
             label=_pair(d, several=several),
@@ -71,7 +71,7 @@ def _rows(variables: Variables) -> list[ForestLine]:
 
 def _pair(delta: Delta, *, several: bool) -> str:
     label = canvas.short(delta.arm_name, 20) + " − " + canvas.short(delta.against_name, 20)  # noqa: RUF001
-    return f"{label}\n{canvas.short(delta.benchmark or '', 30)}" if several else label
+    return f"{label}\n{canvas.short(delta.where.removeprefix('on '), 44)}" if several else label
 
 
 def _name(name: str, replicates: str | None) -> str:
