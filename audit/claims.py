@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from audit.errors import UsageError
+from audit.errors import UsageError, did_you_mean
 from audit.results import DEFAULT_METRIC, Results
 from audit.schema import keys_of
 
@@ -112,9 +112,9 @@ class Claim:
     def _terms(self) -> str:
         terms = ""
         if self.margin is not None and self.direction in ("equivalent", "no loss"):
-            terms = f" within {self.margin:g}"
+            terms = f" within {_typed(self.margin)}"
         elif self.margin is not None and self.exceeds:
-            terms = f" by {self.margin:g}"
+            terms = f" by {_typed(self.margin)}"
         if terms and self.percent:
             terms += "%"
         terms += self._where
@@ -132,6 +132,12 @@ class Claim:
         if self.average == OVER_BENCHMARKS:
             return f" on the mean of {names}"
         return f" on {quoted(self.benchmark)}" if self.benchmark else ""
+
+
+def _typed(number: float) -> str:
+    """Return a number in the fewest digits that are read back as the same."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 def quoted(name: str) -> str:
@@ -209,6 +215,7 @@ def parse_claim(text: str, names: Names | None = None) -> Claim:
         choices = ", ".join(DIRECTIONS)
         raise UsageError(
             f"claim {text!r}: direction must be one of {choices}, not {match['direction']!r}"
+            f"{did_you_mean(direction, DIRECTIONS)}"
         )
     claim = Claim(
         direction=direction,
@@ -271,15 +278,24 @@ def _choice(names: Iterable[str], also: Iterable[str] = ()) -> str:
 
 def _named(words: str, names: Iterable[str]) -> str:
     """Return the one name of a file that words mean, else the words."""
-    bare = words.strip().removeprefix('"').removesuffix('"')
-    known = list(names)
+    bare, known = words.strip(), list(names)
     if bare in known:
         return bare
-    same = [name for name in known if name.casefold() == bare.casefold()]
-    return same[0] if len(same) == 1 else bare
+    if len(bare) > 1 and bare[0] == bare[-1] == '"':
+        bare = bare[1:-1]
+    for read in (_folded, lambda name: _folded(name).casefold()):
+        same = [name for name in known if read(name) == read(bare)]
+        if len(same) == 1:
+            return same[0]
+    return bare
 
 
-def _with_term(claim: Claim, term: re.Match[str], text: str, known: Iterable[str]) -> Claim:
+def _folded(name: str) -> str:
+    """Return a name with its white space as a claim has it: blanks, one at a time."""
+    return " ".join(name.split())
+
+
+def _with_term(claim: Claim, term: re.Match[str], text: str, known: Sequence[str]) -> Claim:
     """Return the claim with one term that stands behind the second arm."""
     if term["how"]:
         return _with_margin(claim, term, text)
@@ -301,21 +317,23 @@ def _with_margin(claim: Claim, match: re.Match[str], text: str) -> Claim:
     return replace(claim, margin=margin, percent=bool(match["percent"]), exceeds=directed)
 
 
-def _on(claim: Claim, words: str, known: Iterable[str]) -> Claim:
+def _on(claim: Claim, words: str, known: Sequence[str]) -> Claim:
     """Return the claim on one benchmark, or on an average of several."""
     for opening, average in _AVERAGES:
         match = re.match(opening, words, re.IGNORECASE)
         if match is not None:
-            names = tuple(_named(name, known) for name in _listed(words[match.end() :]))
+            names = tuple(_named(name, known) for name in _listed(words[match.end() :], known))
             return replace(claim, benchmarks=names, average=average)
     if words.lower() == "average" and "average" not in known:
         return replace(claim, average=OVER_BENCHMARKS)
     return replace(claim, benchmark=_named(words, known))
 
 
-def _listed(words: str) -> Iterator[str]:
-    """Split names at their commas, but not inside quotation marks."""
-    return (name.strip() for name in re.findall(r'"[^"]+"|[^,"]+', words) if name.strip())
+def _listed(words: str, known: Iterable[str]) -> Iterator[str]:
+    """Split names at their commas, but not inside a known name or quotation marks."""
+    name = rf"{_choice(known)}(?=\s*(?:,|$))|{_QUOTED}|[^,\"]+"
+    found = (match[0].strip() for match in re.finditer(name, words, re.IGNORECASE))
+    return (name for name in found if name)
 
 
 def _margin(word: str, text: str) -> float:

@@ -83,6 +83,8 @@ class Policy:
         Findings that are let by until a day, 365 days at most after they were added.
     source : str
         Where the policy was read, for printing.
+    file : Path or None
+        The file, as it lies or lay in the work tree; None for the built-in defaults.
     """
 
     min_seeds: int = 3
@@ -104,6 +106,7 @@ class Policy:
     overrides: tuple[Override, ...] = ()
     waivers: tuple[Waiver, ...] = ()
     source: str = field(default=BUILT_IN, compare=False)
+    file: Path | None = field(default=None, compare=False)
 
     def for_path(self, path: str) -> Policy:
         """Return the policy for one file, with the overrides that match its path applied."""
@@ -156,7 +159,7 @@ def find_policy(start: Path, explicit: str | None = None) -> Policy:
     start = start.resolve()
     for folder in (start, *start.parents):
         for path in (folder / _OWN_FILE, folder / _SHARED_FILE):
-            policy = _policy(_config(path)) if path.is_file() else None
+            policy = _policy(_config(path), path) if path.is_file() else None
             if policy is not None:
                 return policy
     return Policy()
@@ -164,7 +167,7 @@ def find_policy(start: Path, explicit: str | None = None) -> Policy:
 
 def read_policy(path: Path) -> Policy:
     """Read one policy file; a ``pyproject.toml`` without ``[tool.audit]`` gives the defaults."""
-    return _policy(_config(path)) or Policy()
+    return _policy(_config(path), path.resolve()) or Policy()
 
 
 def at_revision(repo: Path, revision: str, path: str | None = None) -> Policy:
@@ -206,11 +209,11 @@ def at_revision(repo: Path, revision: str, path: str | None = None) -> Policy:
         config = _config_at(top, commit, revision, named) if named.is_relative_to(top) else None
         if config is None:
             raise UsageError(f"is not there at revision {revision}", path=path)
-        return _policy(config) or Policy()
+        return _policy(config, named) or Policy()
     for folder in (repo, *repo.parents):
         for name in (_OWN_FILE, _SHARED_FILE):
             config = _config_at(top, commit, revision, folder / name)
-            policy = None if config is None else _policy(config)
+            policy = None if config is None else _policy(config, folder / name)
             if policy is not None:
                 return policy
         if folder == top:
@@ -234,7 +237,7 @@ def _table(path: Path) -> tuple[str, ...]:
     return _SHARED_TABLE if path.name == _SHARED_FILE else ()
 
 
-def _policy(config: Config) -> Policy | None:
+def _policy(config: Config, file: Path) -> Policy | None:
     """Return the policy of a file, None for a ``pyproject.toml`` that has no table for it."""
     if config.table and not config.has_table:
         return None
@@ -253,6 +256,7 @@ def _policy(config: Config) -> Policy | None:
         overrides=overrides,
         waivers=waivers,
         source=config.path,
+        file=file,
     )
 
 

@@ -73,6 +73,11 @@ class Source:
         return self.data.decode("utf-8-sig")
 
 
+def source_of(name: str, data: bytes) -> Source:
+    """Return bytes that were read elsewhere as a source."""
+    return Source(name, data, hashlib.sha256(data).hexdigest())
+
+
 def read_source(path: str | Path) -> Source:
     """Read a file, or standard input for ``"-"``, whole.
 
@@ -97,7 +102,7 @@ def read_source(path: str | Path) -> Source:
         raise InputError(f"cannot be read: {error}", path=name.replace("\0", "\\0")) from None
     if len(data) > LARGEST_FILE_BYTES:
         raise InputError("larger than 1 GiB, the most that is read", path=name)
-    return Source(name, data, hashlib.sha256(data).hexdigest())
+    return source_of(name, data)
 
 
 def _bounded(file: BinaryIO) -> bytes:

@@ -56,7 +56,7 @@ class Reason:
 # one group are of one rank and keep the order in which they were found.
 ORDER: tuple[tuple[str, ...], ...] = (
     ("too-many-claims", "unknown-claim-key", "no-direction"),
-    ("unknown-arm", "unknown-name", "reserved-name", "ambiguous-benchmark"),
+    ("unknown-arm", "unknown-name", "reserved-name", "look-alike-names", "ambiguous-benchmark"),
     ("not-measured", "no-base-evaluations"),
     ("one-seed",),
     ("seeds-not-listed",),
@@ -76,6 +76,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("few-tasks",),
     ("selected-here",),
     ("unmatched-protocol",),
+    ("pairing-leaves-out",),
     ("no-per-task-outcomes",),
     ("no-room",),
     ("beyond-plan", "unplanned-looks", "looks-not-recorded", "before-first-look"),
@@ -232,6 +233,15 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "train more seeds; the line gives the number",
     ),
     (
+        "other-arms",
+        QUALIFIER,
+        "claim",
+        "what the other arms came to",
+        "The study has more arms than the claim names. An arm that is singled out after the "
+        "results are known is the luckiest of several.",
+        "declare the claim before the runs, or claim something of every arm",
+    ),
+    (
         "launched-not-recorded",
         QUALIFIER,
         "runs",
@@ -247,6 +257,15 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "runs without a partner",
         "Pairing by seed was declared, so runs whose seed the other arm does not have are left "
         "out of the figures.",
+        "train the missing partners, or do not declare pairing",
+    ),
+    (
+        "pairing-leaves-out",
+        REFUSAL,
+        "runs",
+        "pairing that leaves out many runs",
+        "Pairing by seed was declared and more than one run in five of an arm has no partner. "
+        "Which runs have one can be chosen after their results are known.",
         "train the missing partners, or do not declare pairing",
     ),
     (
@@ -703,6 +722,15 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "give the arm another name",
     ),
     (
+        "look-alike-names",
+        REFUSAL,
+        "file",
+        "arms with names that look the same",
+        "A reader cannot tell two arms apart whose names differ only in case, in blanks, or in "
+        "letters that are drawn alike, so the claim could be about either.",
+        "give every arm a name of its own; the message has the code points",
+    ),
+    (
         "ambiguous-benchmark",
         REFUSAL,
         "file",
@@ -766,6 +794,64 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "the line below it says what would settle it",
     ),
     (
+        "not-claimed",
+        WORD,
+        "claim",
+        "not claimed",
+        "The file says nothing about this comparison, so nothing is judged: the verdict beside it "
+        "is what the data would say.",
+        "write the claim down before the result: audit import --claim, or claims in the file",
+    ),
+    (
+        "not-judged",
+        WORD,
+        "file",
+        "not judged",
+        "The file could not be read, breaks its contract, or compares nothing.",
+        "audit verify names the place",
+    ),
+    (
+        "ship",
+        WORD,
+        "claim",
+        "ship",
+        "Every claim that the study rests on is supported, and no guarded measure got worse.",
+        "",
+    ),
+    (
+        "discuss",
+        WORD,
+        "claim",
+        "discuss",
+        "A claim that the study rests on is not supported, or a loss of a guarded measure is not "
+        "excluded.",
+        "read the claims that are named beside it",
+    ),
+    (
+        "don't-ship",
+        WORD,
+        "claim",
+        "don't ship",
+        "A measure that the study claims or guards got worse.",
+        "",
+    ),
+    (
+        "train-on",
+        WORD,
+        "looks",
+        "train on",
+        "The plan has seeds left, and the next of them can still settle the claim.",
+        "train one more run per arm and look again",
+    ),
+    (
+        "at-maximum",
+        WORD,
+        "looks",
+        "at the maximum of the plan",
+        "Every seed that the plan allows is trained, and the claim is not supported.",
+        "a new study with a new plan",
+    ),
+    (
         "no-verdict",
         WORD,
         "claim",
@@ -780,6 +866,15 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "claim",
         "gain",
         "The whole interval lies above zero: the arm is better.",
+        "",
+    ),
+    (
+        "flat",
+        WORD,
+        "claim",
+        "flat",
+        "The interval includes zero. The second word says whether a difference that matters is "
+        "ruled out (equivalent) or not (inconclusive).",
         "",
     ),
     (
@@ -847,11 +942,16 @@ def rank(slug: str) -> int:
 
 
 def find_reason(name: str) -> Reason | None:
-    """Return the reason with this slug, whatever the case; ``benchmark-only gain`` is one too."""
-    wanted = name.strip().lower()
-    return (
-        REASONS.get(wanted) or REASONS.get(wanted.upper()) or REASONS.get(wanted.partition(" ")[0])
-    )
+    """Return the reason with this slug, whatever the case.
+
+    What is printed is understood too: ``NOT CLAIMED``, ``benchmark-only gain`` and
+    ``flat: inconclusive``, of which the second word is meant.
+    """
+    whole = name.strip().lower()
+    wanted = whole.partition(": ")[2].partition(",")[0] or whole
+    tries = (wanted, wanted.upper(), "-".join(wanted.split()), wanted.partition(" ")[0])
+    by_words = (slug for slug, reason in REASONS.items() if reason.words == wanted)
+    return next((REASONS[one] for one in (*tries, *by_words) if one in REASONS), None)
 
 
 def words_for(slug: str) -> str:

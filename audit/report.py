@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from audit.display import Displayed
 from audit.facts.origins import origin_of
 from audit.finding import Finding, NotChecked, Severity, Waiver
 from audit.pointer import locate, natural_key
@@ -62,8 +63,8 @@ class RuleResult:
         return self.state != "not checked"
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Displayed):
     """What verifying one file gave.
 
     Attributes

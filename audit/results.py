@@ -6,13 +6,16 @@ only (see :mod:`audit.sound`), so they need not distrust a type.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import InputError, NotResultsError
+from audit.display import Displayed
+from audit.errors import InputError, NotResultsError, UsageError
 from audit.pointer import join
 from audit.reading import Defect, Source, parse, read_source
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from audit.schema import SchemaFault
 
 VERSIONS = (2,)
+# Keys that no other tool's file has: with one of them a file without a version is broken.
+_ONLY_OURS = ("seed_results", "claims")
 DEFAULT_METRIC = "accuracy"
 
 
@@ -220,8 +225,8 @@ class Arm:
 BUDGET_FIELDS = ("steps", "prompts_per_step", "group", "max_tokens", "inner_updates")
 
 
-@dataclass(frozen=True)
-class Results:
+@dataclass(frozen=True, repr=False)
+class Results(Displayed):
     """A results file: the document as read, where it came from, and the typed view of it.
 
     Attributes
@@ -342,40 +347,87 @@ class Results:
         value = self.usable.get(key)
         return value if isinstance(value, list) else []
 
-    def to_frame(self) -> pandas.DataFrame:
-        """Return one row per training run.
+    def to_frame(self, rows: str = "runs") -> pandas.DataFrame:
+        """Return one row per training run, or per task of every run.
+
+        Parameters
+        ----------
+        rows : str
+            ``runs``, or ``tasks``.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``arm``, ``role``, ``seed``, ``run_id``, ``status``, ``accuracy`` (a fraction),
-            ``base_accuracy``, ``examples``, ``generated_tokens``, ``truncated_responses``,
+            Of runs the columns ``arm``, ``role``, ``seed``, ``run_id``, ``status``, ``accuracy``
+            (a fraction), ``base_accuracy``, ``examples``, ``generated_tokens``,
+            ``truncated_responses``,
             ``training_tokens``, ``tasks_attempted``, and one ``metric.<name>`` for each further
-            number in ``method_metrics``. Missing values are NA.
+            number in ``method_metrics``. Of tasks the columns ``arm``, ``seed``, ``run_id``,
+            ``benchmark``, ``metric``, ``step``, ``task``, ``correct``, ``samples`` (counts),
+            ``score`` (a fraction, or the metric's own scale) and ``errored``. Missing values are
+            NA.
+
+        Raises
+        ------
+        ValueError
+            For other rows.
         """
         import pandas
 
-        rows = [_row(arm, run) for arm in self.arms for run in arm.runs]
+        if rows == "tasks":
+            told = [row for run in self.runs for row in _task_rows(run)]
+            return pandas.DataFrame(told, columns=list(_TASK_COLUMNS))
+        if rows != "runs":
+            raise ValueError(f"rows are 'runs' or 'tasks', not {rows!r}")
+        found = [_row(arm, run) for arm in self.arms for run in arm.runs]
         nobody = Run("", 0, "", {})
         columns = _row(Arm("", "", "", {}, ()), nobody)  # so that they are there without a run
-        return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(columns))
+        return pandas.DataFrame(found) if found else pandas.DataFrame(columns=list(columns))
 
 
-def load(path: str | Path) -> Results:
+def load(path: str | Path | Mapping[str, Any]) -> Results:
     """Read a results file strictly.
 
     Parameters
     ----------
-    path : str or Path
-        A file, or ``"-"`` for standard input.
+    path : str, Path or mapping
+        A file, or ``"-"`` for standard input; the document of a results file; or a folder of
+        runs, which is read as ``audit import`` reads it.
 
     Raises
     ------
     InputError
         When the file cannot be read, is not JSON, is not a results file, or has a
         ``schema_version`` this version of audit does not read.
+    UsageError
+        When a document is no JSON, or a folder leaves a question open that only the options of
+        ``audit import`` can answer.
     """
+    if isinstance(path, Mapping):
+        return from_source(_as_source(path, "<document>"))
+    if str(path) != "-" and Path(path).is_dir():
+        return from_source(_as_source(_brought_in(path), str(path)))
     return from_source(read_source(path))
+
+
+def _as_source(document: Mapping[str, Any], name: str) -> Source:
+    """Return a document as the file it would be, so that it is read as strictly."""
+    try:
+        data = json.dumps(document).encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"is no JSON: {error}", path=name) from None
+    return Source(name, data, sha256(data).hexdigest())
+
+
+def _brought_in(folder: str | Path) -> Mapping[str, Any]:
+    from audit.importers.folder.bringing_in import bring_in
+    from audit.importers.folder.said import Said
+
+    brought = bring_in([str(folder)], Said())
+    if brought.document is None:
+        asked = "; ".join(brought.questions)
+        raise UsageError(f"{asked}; audit import {folder} answers it", path=str(folder))
+    return brought.document
 
 
 def from_source(source: Source) -> Results:
@@ -403,6 +455,12 @@ def _require_version(document: Any, source: Source) -> None:
     if not isinstance(document, dict) or "schema_version" not in document:
         from audit.importers import describe
 
+        own = [key for key in _ONLY_OURS if isinstance(document, dict) and key in document]
+        if own:  # a version that was taken out must not take the file out of judgement
+            raise InputError(
+                f"no schema_version beside {own[0]}; a results file says which it is",
+                path=source.name,
+            )
         what = describe(document, source.name)
         raise NotResultsError(f"not a results file: no schema_version{what}", path=source.name)
     version = document["schema_version"]
@@ -456,3 +514,48 @@ def spent_ratio(ours: Sequence[int], theirs: Sequence[int]) -> float:
     """Return how much more one arm spent a run than the other, at least 1."""
     first, second = sorted((sum(ours) / len(ours), sum(theirs) / len(theirs)))
     return second / first if first else (1.0 if second == 0 else float("inf"))
+
+
+_TASK_COLUMNS = (
+    "arm",
+    "seed",
+    "run_id",
+    "benchmark",
+    "metric",
+    "step",
+    "task",
+    "correct",
+    "samples",
+    "score",
+    "errored",
+)
+
+
+def _task_rows(run: Run) -> Iterator[tuple[Any, ...]]:
+    """Yield a row for each task of each evaluation of a run, in the order of ``_TASK_COLUMNS``."""
+    for evaluation in run.evaluations:
+        correct, samples, scores = evaluation.counts, evaluation.samples, evaluation.scores
+        errored = evaluation.document.get("errored")
+        tasks = len(next((values for values in (correct, scores) if values is not None), ()))
+        ids = evaluation.task_ids or tuple(map(str, range(tasks)))
+        for place, task in enumerate(ids[:tasks]):
+            right, drawn, score = (
+                None if values is None or place >= len(values) else values[place]
+                for values in (correct, samples, scores)
+            )
+            if score is None and right is not None and drawn:
+                score = right / drawn
+            failed = None if errored is None or place >= len(errored) else errored[place]
+            yield (
+                run.arm,
+                run.seed,
+                run.run_id,
+                evaluation.benchmark,
+                evaluation.metric,
+                evaluation.checkpoint_step,
+                task,
+                right,
+                drawn,
+                score,
+                failed,
+            )

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
+import re
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from audit.errors import InputError
 
-# Folders that hold no results of the user's own, and are not worth a word.
-_NEVER = {".git", ".hg", "__pycache__"}
+# Git's own folder, which no commit holds, is not worth a word.
+_NEVER = ".git"
 _NOT_SEARCHED = {".venv", "venv", "node_modules", ".tox"}
+# Python puts these beside code, and nothing else into them.
+_COMPILED, _COMPILED_SUFFIX = "__pycache__", ".pyc"
 # What a results file may have been written as by mistake.
 _LIKE_RESULTS = (".jsonl", ".json.gz", ".json5", ".ndjson")
+# A file of another name is one of results where its beginning names their first keys.
+_RESULTS_KEYS = re.compile(rb'\s*\{.*"(?:schema_version|seed_results)"\s*:', re.DOTALL)
+_BEGINNING = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +112,38 @@ def _below(folder: Path) -> Iterator[Target | PassedOver]:
             path = str(Path(parent) / name)
             if name.lower().endswith(".json"):
                 yield Target(path, named=False)
-            elif name == "results" or name.lower().endswith(_LIKE_RESULTS):
+            elif _may_hold_results(path):
                 yield PassedOver(path, "its name does not end in .json")
+
+
+def _may_hold_results(path: str) -> bool:
+    """Whether a file that is not called JSON may still be somebody's results file."""
+    name = os.path.basename(path).lower()  # noqa: PTH119 - takes names that Path refuses
+    if name == "results" or name.endswith(_LIKE_RESULTS):
+        return True
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a pipe is not opened
+            return False
+        with open(path, "rb") as file:  # noqa: PTH123
+            beginning = file.read(_BEGINNING)
+    except OSError:
+        return False
+    return _RESULTS_KEYS.match(beginning.removeprefix(codecs.BOM_UTF8)) is not None
 
 
 def _why_not_searched(folder: Path) -> str | None:
     """Return why a folder is not searched, empty where that is not worth a word, None if it is."""
-    if folder.name in _NEVER:
+    if folder.name == _NEVER or (folder.name == _COMPILED and _only_compiled(folder)):
         return ""
-    if folder.name in _NOT_SEARCHED:
+    if folder.name in _NOT_SEARCHED or folder.name == _COMPILED:
         return "no folder of results"
     if folder.is_symlink():
         return "a linked folder; name it to have it read"
     return "a hidden folder" if folder.name.startswith(".") else None
+
+
+def _only_compiled(folder: Path) -> bool:
+    try:
+        return all(path.suffix == _COMPILED_SUFFIX for path in folder.iterdir())
+    except OSError:
+        return True

@@ -344,6 +344,10 @@ _WORD = "the author's word that each record is a training; outcomes of one model
 _WORD += "those of one model, at any number of tasks and answers"
 _RECORD = "what is not recorded is not in the file"
 
+_POLICY = (
+    "under the base branch's policy, by which the action judges, the row without the change "
+    "holds; elsewhere the change is in the diff"
+)
 TRICKS = (
     Trick("none: three honest runs per arm", _honest),
     Trick("one run per arm, as it is", _one_run, refused=True),
@@ -503,12 +507,12 @@ TRICKS = (
         'a gain over the untrained model, `base = "allow"` in the same change',
         partial(_over_base, "allow"),
         policy={"base": "allow"},
-        nothing="the results file is honest; the change of the policy is in the diff",
+        nothing=_POLICY,
     ),
     Trick(
         "three honest runs, `level = 0.8` in the policy of the same change",
         _honest,
         policy={"level": 0.8},
-        nothing="the results file is honest; the change of the policy is in the diff",
+        nothing=_POLICY,
     ),
 )

@@ -2,9 +2,9 @@
 
     python tests/refresh.py
 
-Rules, reasons, the studies' pages, the page of the field and every console block of README,
-CONTRIBUTING and docs are made from the code as it stands. After it ``git diff`` is empty on a tree
-that is up to date.
+Rules, reasons, the studies' pages, the page of the field, the comments on sample pull requests and
+every console block of README, CONTRIBUTING and docs are made from the code as it stands. After it
+``git diff`` is empty on a tree that is up to date.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 import field
 from documented import ROOT, refresh
 from field_judged import judged
+from pull_requests import PULL_REQUESTS, commented, sample
 
 from audit.cli.main import main
 
@@ -45,6 +47,9 @@ def main_refresh() -> None:
         write(ROOT / name, printed(arguments))
     print(printed(["render", str(ROOT / "reports")]), end="")
     field.page(judged()).write(field.PAGE)
+    for name in PULL_REQUESTS:
+        with tempfile.TemporaryDirectory() as folder:
+            write(sample(name), commented(name, Path(folder))[1])
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     for page in pages:
         before = page.read_text(encoding="utf-8")
@@ -55,7 +60,7 @@ def main_refresh() -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a file where its content changed."""
-    if path.read_text(encoding="utf-8") != text:
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
         print(path.relative_to(ROOT))
 

@@ -13,10 +13,12 @@ import shutil
 import subprocess
 import sys
 import threading
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -102,8 +104,10 @@ class Runner:
                 steps["install"] = self.installed[inputs["spec"]]
                 continue
             if "uses" in step:
-                assert re.fullmatch(r"actions/setup-python@[0-9a-f]{40}", step["uses"])
-                steps[step["id"]] = {"python-path": sys.executable}
+                known = re.fullmatch(r"actions/(setup-python|cache)@[0-9a-f]{40}", step["uses"])
+                assert known
+                if known[1] == "setup-python":
+                    steps[step["id"]] = {"python-path": sys.executable}
                 continue
             assert "${{" not in step["run"], "an input must not be part of a script"
             output = self.temp / f"output-{number}"
@@ -201,7 +205,13 @@ def test_a_branch_whose_claims_are_carried_passes(passing: tuple[Runner, str]) -
     runner, spec = passing
     ran = runner.run(spec=spec, paths="reports")
     assert ran.status == 0, ran.log
-    assert ran.steps == ["Set up Python", "Install audit", "Judge", "Verdict"]
+    assert ran.steps == [
+        "Set up Python",
+        "Look for a cache",
+        "Install audit",
+        "Judge",
+        "Verdict",
+    ]
     assert ran.outputs["verdict"] == "passed"
     assert (ran.outputs["refused"], ran.outputs["errors"]) == ("0", "0")
     assert document(Path(ran.outputs["report"]))["counts"]["claims"] == 1
@@ -219,22 +229,35 @@ def test_a_branch_that_claims_from_one_seed_is_refused(refused: tuple[Runner, st
     assert re.search(r"^::error file=reports/one-seed/results.json,line=\d+", ran.log, re.M)
 
 
-SHADOWS = (
-    "audit",
-    "json",
-    "numpy",
-    "pip",
-    "selectors",
-    "signal",
-    "sitecustomize",
-    "struct",
-    "venv",
-)
+def shadows() -> set[str]:
+    """Names of all modules that Python and what audit needs can import, and of some hooks."""
+    needed = {"audit"}
+    for requirement in requires("recipe-audit") or ():
+        name = re.match(r"[\w.-]+", requirement)
+        if name and "extra ==" not in requirement:
+            needed |= set(modules_of().get(canonical(name[0]), ()))
+    hooks = {"sitecustomize", "usercustomize", "pip", "setuptools", "wheel", "_distutils_hack"}
+    return needed | hooks | set(sys.stdlib_module_names)
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def modules_of() -> dict[str, set[str]]:
+    """Top-level modules by the distribution that brings them."""
+    found: dict[str, set[str]] = {}
+    for module, names in packages_distributions().items():
+        for name in names:
+            found.setdefault(canonical(name), set()).add(module)
+    return found
 
 
 def test_nothing_of_the_checkout_is_imported(refused: tuple[Runner, str]) -> None:
     runner, spec = refused
-    for name in SHADOWS:
+    names = shadows()
+    assert {"audit", "numpy", "scipy", "jsonschema_rs", "json", "selectors", "venv"} <= names
+    for name in names:
         text = f"open({str(runner.work / 'imported.txt')!r}, 'a').write('{name} ')\n"
         (runner.work / f"{name}.py").write_text(text, "utf-8")
     for number in range(34):  # enough for several processes
@@ -242,8 +265,9 @@ def test_nothing_of_the_checkout_is_imported(refused: tuple[Runner, str]) -> Non
     commit(runner.work, "modules of the names that Python's own have")
     runner.installed.pop(spec, None)  # so that the environment is made here, too
     shadowed = Runner(runner.work, runner.temp, PYTHONPATH=str(runner.work))
-    ran = shadowed.run(spec=spec, paths="reports")
+    ran = shadowed.run(spec=spec, paths="reports", **{"changed-since": "main"})
     assert (ran.status, ran.outputs["verdict"]) == (1, "refused"), ran.log
+    assert document(Path(ran.outputs["report"]))["counts"]["studies"] == 35
     assert not (runner.work / "imported.txt").exists()
 
 
@@ -437,6 +461,21 @@ def test_the_whole_action_comments_on_a_refused_pull_request(
     assert ran.steps[-2:] == ["Comment", "Verdict"]
     (comment,) = api.comments
     assert comment["body"].rstrip() == "<!-- audit gate -->\n" + ran.summary.rstrip()
+
+
+def test_what_the_action_installs_is_locked_by_hash_and_is_all_that_is_needed() -> None:
+    lines = (ROOT / ".github" / "action" / "requirements.txt").read_text("utf-8").splitlines()
+    locked = {}
+    for line in lines:
+        if not line.startswith("#"):
+            found = re.fullmatch(r"([\w-]+)==([\w.]+) --hash=sha256:[0-9a-f]{64}", line)
+            assert found, line
+            locked[canonical(found[1])] = found[2]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for requirement in project["dependencies"]:
+        name, least = requirement.split(">=")
+        version = locked[canonical(name)]
+        assert [int(n) for n in version.split(".")] >= [int(n) for n in least.split(".")]
 
 
 def test_every_foreign_action_is_pinned_by_its_commit_and_names_its_version() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.claims import Names, parse_claim
+from audit.claims import DIRECTIONS, OVER_BENCHMARKS, OVER_TASKS, Claim, Names, parse_claim
 from audit.errors import UsageError
 
 NAMES = Names(
@@ -108,3 +110,51 @@ def test_any_names_of_a_file_survive_being_typed(arms: list[str], benchmark: str
     assert (claim.arm, claim.against, claim.benchmark) == (*arms, benchmark)
     again = parse_claim(claim.typed_text, names)
     assert (again.arm, again.against, again.benchmark) == (*arms, benchmark)
+
+
+ANY_NAME = st.text(
+    st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")), min_size=1, max_size=10
+).filter(lambda name: name.strip() == name and name)
+MARGINS = st.floats(1e-9, 100) | st.sampled_from([0.02, 0.03, 1 / 3, 2.0, 1e-05])
+
+
+@st.composite
+def printed_claims(draw: st.DrawFn) -> tuple[Claim, Names]:
+    """A claim as a file may make it, with the names of the file."""
+    arms = draw(st.lists(ANY_NAME | FREE.map(" ".join), min_size=2, max_size=3, unique_by=folded))
+    marks = draw(st.lists(ANY_NAME | NAME, min_size=2, max_size=3, unique_by=folded))
+    metric = draw(st.sampled_from(["accuracy", "exact match", "f1,none", "pass@4"]))
+    direction = draw(st.sampled_from(DIRECTIONS))
+    margin = draw(st.none() | MARGINS)
+    claim = Claim(
+        direction,
+        metric,
+        arms[0],
+        arms[1],
+        margin=margin,
+        exceeds=margin is not None and direction in ("gain", "loss"),
+        percent=margin is not None and draw(st.booleans()),
+        checkpoints=tuple(sorted(draw(st.sets(st.integers(0, 10**6), max_size=3)))),
+        target=draw(st.sampled_from([None, "benchmark"])),
+    )
+    where = draw(st.sampled_from(["", "benchmark", "average", "mean", "all"]))
+    if where == "benchmark":
+        claim = replace(claim, benchmark=marks[0])
+    elif where == "average":
+        claim = replace(claim, average=OVER_BENCHMARKS)
+    elif where:
+        over = OVER_BENCHMARKS if where == "mean" else OVER_TASKS
+        claim = replace(claim, benchmarks=tuple(marks), average=over)
+    return claim, Names((*arms, "method", "control", "base"), (metric,), tuple(marks))
+
+
+def folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+@given(printed_claims())
+def test_every_claim_that_is_printed_is_accepted_back(made: tuple[Claim, Names]) -> None:
+    claim, names = made
+    for printed in (claim.typed_text, claim.text):
+        again = parse_claim(printed, names)
+        assert replace(again, id="", typed=None) == claim

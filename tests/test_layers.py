@@ -19,6 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli*",),
     ("fleet*",),
     ("pages*",),
+    ("notebook", "testing"),
     ("coverage", "report"),
     ("rules*",),
     ("training*",),
@@ -44,6 +45,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "resources",
         "run_names",
         "safetext",
+        "display",
         "__init__",
     ),
 )

@@ -60,7 +60,14 @@ def test_what_a_folder_holds_beside_is_named_with_the_reason(tree: Path) -> None
     (tree / "a" / "data.JSON").write_text("{}")
     (tree / "a" / "results.jsonl").write_text("{}")
     (tree / "a" / "results").write_text("{}")
+    (tree / "a" / "study").write_text('{"method": "m", "schema_version": 2}')
+    (tree / "a" / "old.json.txt").write_text('\ufeff {"seed_results": []}', "utf-8")
+    (tree / "a" / "weights.bin").write_bytes(b"\x00" * 10)
     (tree / ".hidden").mkdir()
+    (tree / "__pycache__").mkdir()
+    (tree / "b" / "__pycache__").mkdir()
+    (tree / "b" / "__pycache__" / "x.pyc").write_bytes(b"")
+    (tree / "__pycache__" / "results.json").write_text("{}")
     (tree / "linked").symlink_to(tree / "b", target_is_directory=True)
     found = expand(["."])
     paths = [target.path for target in found.targets]
@@ -71,5 +78,8 @@ def test_what_a_folder_holds_beside_is_named_with_the_reason(tree: Path) -> None
         "linked": "a linked folder; name it to have it read",
         "a/results": "its name does not end in .json",
         "a/results.jsonl": "its name does not end in .json",
+        "a/study": "its name does not end in .json",
+        "a/old.json.txt": "its name does not end in .json",
+        "__pycache__": "no folder of results",
     }
     assert [target.path for target in expand(["linked"]).targets] == ["linked/results.json"]

@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from audit.analysis.arms import ArmRates, arm_rates
 from audit.analysis.claiming import ClaimResult, judge, without_direction
 from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.floors import Floor, NotMeasured
 from audit.analysis.measures import Measure, measures
+from audit.analysis.numbers import Interval
 from audit.analysis.rounds import RoundPair, Uncompared, round_pairs
 from audit.analysis.settings import settings_for
 from audit.analysis.ship import StudyDecision, decide_to_ship, guardrail_claims
 from audit.analysis.study import SpentLook, Study, study_of
 from audit.claims import BASE, Claim, claims_of, parse_claim
+from audit.display import Displayed
 from audit.policy import Policy
 from audit.results import Results
+
+if TYPE_CHECKING:
+    import pandas
 
 # Comparisons without a claim that are made; each costs some milliseconds.
 MOST_UNCLAIMED = 200
 
 
-@dataclass(frozen=True)
-class Analysis:
+@dataclass(frozen=True, repr=False)
+class Analysis(Displayed):
     """Everything the statistics say about one results file.
 
     Attributes
@@ -70,6 +76,25 @@ class Analysis:
     def decision(self) -> StudyDecision | None:
         """Ship, discuss or don't; None where no claim is guarded."""
         return decide_to_ship(self.study, self.claims)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per claim, then one per comparison that nobody claims anything about.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``claim`` (NA where nothing is claimed), ``supported``, ``reason`` (the slug
+            of a refusal), ``metric``, ``benchmark``, ``arm``, ``against``, ``delta``, ``low``,
+            ``high`` (in the metric's units), ``level``, ``p_value`` (Holm's, of claims; else the
+            comparison's), ``runs``, ``runs_against``, ``tasks``, ``word`` and ``detail`` of the
+            verdict. An interval is given where the verdict rests on it.
+        """
+        import pandas
+
+        rows = [_row_of(claim.comparison, claim) for claim in self.claims]
+        claimed = {id(claim.comparison) for claim in self.claims}
+        rows += [_row_of(one) for one in self.comparisons if id(one) not in claimed]
+        return pandas.DataFrame(rows, columns=list(_COLUMNS))
 
     @property
     def refused_claims(self) -> tuple[ClaimResult, ...]:
@@ -146,3 +171,55 @@ def _unclaimed(
     left = [one for one in wanted if one not in covered]
     made = [compare(study, *one, settings) for one in left[:MOST_UNCLAIMED]]
     return tuple(made), len(left) - len(made)
+
+
+_COLUMNS = (
+    "claim",
+    "supported",
+    "reason",
+    "metric",
+    "benchmark",
+    "arm",
+    "against",
+    "delta",
+    "low",
+    "high",
+    "level",
+    "p_value",
+    "runs",
+    "runs_against",
+    "tasks",
+    "word",
+    "detail",
+)
+
+
+def _row_of(comparison: Comparison | None, claim: ClaimResult | None = None) -> tuple[Any, ...]:
+    """Return a row of the frame, in the order of its columns."""
+    said: tuple[Any, ...] = (None, None, None)
+    if claim is not None:
+        said = (claim.claim.text, claim.supported, claim.slug if claim.refusals else None)
+    if comparison is None:
+        assert claim is not None  # only a claim can name what is not there
+        named = (claim.claim.metric, claim.claim.benchmark, claim.claim.arm, claim.claim.against)
+        blank = (None,) * (len(_COLUMNS) - len(said) - len(named) - 2)
+        return (*said, *named, *blank, claim.verdict.word, claim.verdict.detail)
+    named = (comparison.metric, comparison.benchmark, comparison.arm, comparison.against)
+    deciding = comparison.deciding
+    found = None
+    if isinstance(deciding, Interval) and not comparison.verdict.refused:
+        found = deciding
+    ends = (None, None) if found is None else (found.low, found.high)
+    own = None if found is None else found.p_value
+    return (
+        *said,
+        *named,
+        comparison.delta,
+        *ends,
+        comparison.settings.level,
+        own if claim is None else claim.holm_p_value,
+        *comparison.seeds,
+        None if comparison.standing is None else comparison.standing.tasks,
+        comparison.verdict.word,
+        comparison.verdict.detail,
+    )

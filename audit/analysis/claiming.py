@@ -20,13 +20,15 @@ from audit.analysis.verdict import Refusal, Verdict, Weakening
 from audit.analysis.weakening import shared_seeds_line, weakenings
 from audit.analysis.what_settles import RefusedClaim, Settling, settling
 from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
+from audit.display import Displayed
+from audit.facts.look_alikes import look_alikes
 from audit.results import Results
 
 _SUPPORTED = "supported"
 
 
-@dataclass(frozen=True)
-class ClaimResult:
+@dataclass(frozen=True, repr=False)
+class ClaimResult(Displayed):
     """A claim and what became of it.
 
     Attributes
@@ -64,6 +66,11 @@ class ClaimResult:
     family_p_value: float = 1.0
     look: ClaimLook | None = None
     rivals: int = 1
+
+    @property
+    def delta(self) -> float | None:
+        """The difference of the arms' means, in the metric's units; None without a comparison."""
+        return None if self.comparison is None else self.comparison.delta
 
     @property
     def evidence(self) -> str | None:
@@ -332,6 +339,9 @@ def _subject(study: Study, claim: Claim) -> tuple[Measure, str, str] | Refusal:
         return Refusal(
             "reserved-name", "an arm is named base, which is the word for the untrained checkpoint"
         )
+    alike = look_alikes(results)
+    if alike:
+        return Refusal("look-alike-names", f"arms that look the same: {alike[0].text}")
     arm = _arm_name(results, claim.arm)
     against = claim.against if claim.against == BASE else _arm_name(results, claim.against)
     if arm is None or against is None:

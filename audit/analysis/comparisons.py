@@ -38,6 +38,7 @@ from audit.analysis.verdict import (
     weakest,
 )
 from audit.claims import BASE
+from audit.display import Displayed
 from audit.facts.evidence import Evidence
 from audit.facts.evidence import weakest as least_evidence
 from audit.stats.records import BaseDelta, ScoreDelta, SeedDelta
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
 PROVISIONAL_BELOW = 3
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Displayed):
     """One arm against another, or against the base, on one measure.
 
     Attributes

@@ -37,6 +37,19 @@ def refusals_by_conditions(
             "unmatched-protocol",
             f"{treatment.name} and {control.name} were evaluated differently: {listed}",
         )
+    if claim.pairing == "seeds":
+        yield from _left_out(treatment, control)
+
+
+def _left_out(*sides: Side) -> Iterator[Refusal]:
+    for side in sides:
+        if left_out_of_pairing(side) > LARGEST_SHARE_LEFT_OUT:
+            labels = ", ".join(run.label for run in side.set_aside)
+            yield Refusal(
+                "pairing-leaves-out",
+                f"{len(side.set_aside)} of {len(side.runs) + len(side.set_aside)} runs of "
+                f"{side.name} are without a partner ({labels}), more than one in five",
+            )
 
 
 def judged(side: Side) -> list[Evaluation]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from audit import numerals
-from audit.analysis.comparisons import Comparison
-from audit.analysis.conditions import LARGEST_SHARE_LEFT_OUT, left_out_of_pairing
+from audit.analysis.comparisons import Comparison, compare
 from audit.analysis.looks import AFTER_LOOK, IN_PLAN, ClaimLook
 from audit.analysis.parsing import Parsing
-from audit.analysis.verdict import Weakening
+from audit.analysis.verdict import Verdict, Weakening
 from audit.claims import BASE, Claim
 from audit.reasons import words_for
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # From this share on, what was not parsed is not worth a line.
 ALL_PARSED = 0.99
+# Arms besides those of a claim whose verdicts are told; the others are counted.
+OTHERS_SHOWN = 3
 # Qualifiers that are said in a line of their own below, and those that weaken nothing.
 _TOLD_APART = frozenset(
     {
@@ -44,6 +46,7 @@ def weakenings(claim: Claim, comparison: Comparison, look: ClaimLook | None) -> 
     yield from _looks(look)
     yield from _decoding(comparison)
     yield from _runs(comparison)
+    yield from _other_arms(comparison)
     if claim.direction == "gain":
         yield from _collapse(comparison)
 
@@ -146,9 +149,29 @@ def _runs(comparison: Comparison) -> Iterator[Weakening]:
     for side in sides:
         if side.set_aside:
             labels = ", ".join(run.label for run in side.set_aside)
-            share = left_out_of_pairing(side)
-            much = " (more than one run in five)" if share > LARGEST_SHARE_LEFT_OUT else ""
-            yield Weakening("left-out-of-pairing", f"{side.name} {labels} without a partner{much}")
+            yield Weakening("left-out-of-pairing", f"{side.name} {labels} without a partner")
+
+
+def _other_arms(comparison: Comparison) -> Iterator[Weakening]:
+    """Say what the arms that the claim does not name came to, against the same control."""
+    named = (comparison.arm, comparison.against)
+    others = [arm.name for arm in comparison.study.results.arms if arm.name not in named]
+    if not others:
+        return
+    told = []
+    for name in others[:OTHERS_SHOWN]:
+        found = compare(
+            comparison.study,
+            comparison.measure,
+            name,
+            comparison.against,
+            replace(comparison.settings, direction=None),
+        )
+        delta = "" if found.delta is None else f" {numerals.signed(found.delta)}"
+        verdict = Verdict(found.verdict.word, found.verdict.detail).text
+        told.append(f"{name} over {comparison.against}{delta}, {verdict}")
+    more = f"; {len(others) - OTHERS_SHOWN} more" if len(others) > OTHERS_SHOWN else ""
+    yield Weakening("other-arms", "; ".join(told) + more)
 
 
 def _decoding(comparison: Comparison) -> Iterator[Weakening]:

@@ -1,65 +1,75 @@
-"""``audit compare``: whether two runs of one study agree, or the rounds inside one file."""
+"""``audit compare``: what changed between two files, whether a study replicated, or its rounds."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit import numerals
-from audit.analysis import Interval, analyse
-from audit.analysis.comparisons import Comparison
-from audit.analysis.rounds import RoundPair, compare_rounds
-from audit.claims import BASE
+from audit.analysis import analyse
+from audit.analysis.replicated import Agreement, agreement_of
+from audit.analysis.rounds import RoundPair
 from audit.cli.examples import add_examples
 from audit.cli.formats.json_text import json_text
 from audit.cli.output import add_output, guard, publish
-from audit.errors import InsufficientData, UsageError
+from audit.errors import UsageError
+from audit.facts.study_changes import VersionChange, of_one_study, version_change
+from audit.fleet.named_versions import versions
+from audit.policy import Policy, find_policy
 from audit.results import Results, load
 from audit.safetext import inert, visible
 from audit.views.analysis_json import round_json
+from audit.views.change_view import change_lines
+from audit.views.claim_view import views_of
 from audit.views.comparison_view import interval_text
 
 if TYPE_CHECKING:
     from audit.stats import Replication
 
-
 EXAMPLES = (
     "audit compare first/results.json second/results.json",
+    "audit compare main:reports reports",
     "audit compare results.json",
     "audit compare a.json b.json --metric accuracy --format json",
 )
+NOTHING = "nothing changed"
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
-    """Two runs of one study side by side.
+class Compared:
+    """One pair of files.
 
-    ``deltas`` and ``intervals`` are those of the first and the second file; ``correlation`` is
-    that of the differences by seed, None below three shared seeds.
+    Attributes
+    ----------
+    path : str
+        Of both, below the folders that were named; empty for two files.
+    lines : tuple of str
+        What to print.
+    document : dict
+        The same for programs.
+    fails : bool
+        Whether a run, a launched seed, a claim or a whole study was lost, or two runs of a study
+        conflict.
     """
 
-    names: tuple[str, str]
-    subject: str
-    deltas: tuple[float, float]
-    intervals: tuple[Interval, Interval]
-    replication: Replication
-    shared_seeds: int
-    correlation: float | None
-
-    @property
-    def conflict(self) -> bool:
-        """Whether they differ by more than their intervals allow."""
-        return self.replication.p_value < 1 - self.replication.level
+    path: str
+    lines: tuple[str, ...]
+    document: dict[str, Any]
+    fails: bool
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit compare``."""
     add_examples(parser, EXAMPLES)
-    parser.add_argument("first", metavar="A.json", help="results file")
+    parser.add_argument("first", metavar="OLD", help="results file, folder, or REV:PATH")
     parser.add_argument(
-        "second", nargs="?", metavar="B.json", help="the same study run again; else rounds of A"
+        "second",
+        nargs="?",
+        metavar="NEW",
+        help="a later version, or the study run again; else the rounds of OLD",
     )
     parser.add_argument("--metric", help="metric to compare by (default: the first both have)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
@@ -67,21 +77,87 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run ``audit compare``; 1 when the runs conflict."""
+    """Run ``audit compare``; 1 when the runs conflict, or something was lost."""
     guard(options.output, (options.first, options.second), force=options.force)
-    first = load(options.first)
     if options.second is None:
-        pairs = _rounds(first)
+        pairs = _rounds(load(options.first))
         document: Any = {"rounds": [round_json(pair) for pair in pairs]}
         lines = [line for pair in pairs for line in _round_lines(pair)]
-        conflict = any(pair.conflict for pair in pairs)
+        fails = any(pair.conflict for pair in pairs)
     else:
-        agreement = agreement_of(first, load(options.second), options.metric)
-        document, lines = _document(agreement), list(_lines(agreement))
-        conflict = agreement.conflict
+        compared = list(_compared(options))
+        lines = [line for one in compared for line in _told(one)]
+        one_pair = len(compared) == 1 and not compared[0].path
+        document = compared[0].document if one_pair else {"studies": [c.document for c in compared]}
+        fails = any(one.fails for one in compared)
     text = json_text(document) if options.format == "json" else inert("\n".join(lines) + "\n")
     publish(text, options.output)
-    return int(conflict)
+    return int(fails)
+
+
+def _told(one: Compared) -> Iterator[str]:
+    if one.path:
+        yield visible(one.path)
+    yield from (f"  {line}" if one.path else line for line in one.lines)
+
+
+def _compared(options: argparse.Namespace) -> Iterator[Compared]:
+    """Yield what became of every file that either side has."""
+    before, after = versions(options.first), versions(options.second)
+    if ("" in before) != ("" in after):
+        raise UsageError(f"{options.first} and {options.second} are not both a file, or a folder")
+    policy = find_policy(Path.cwd())
+    moved = dict(_moved(before, after))
+    for path in dict.fromkeys([*before, *after]):
+        if path in moved.values():
+            continue
+        old, new = before.get(path), after.get(moved.get(path, path))
+        if old is None:
+            yield Compared(path, ("new study",), {"path": path, "new": True}, fails=False)
+        elif new is None:
+            yield Compared(path, ("lost: the whole study",), {"path": path, "lost": True}, True)
+        else:
+            yield _pair(path, old, new, options.metric, policy)
+
+
+def _moved(
+    before: Mapping[str, Results], after: Mapping[str, Results]
+) -> Iterator[tuple[str, str]]:
+    """Yield the old and the new path of every study that lies elsewhere now."""
+    new = [path for path in after if path not in before]
+    for path in before:
+        if path not in after:
+            same = (p for p in new if of_one_study(before[path], after[p]))
+            found = next(same, None)
+            if found is not None:
+                new.remove(found)
+                yield path, found
+
+
+def _pair(path: str, old: Results, new: Results, metric: str | None, policy: Policy) -> Compared:
+    place = {"path": path} if path else {}
+    if old.sha256 == new.sha256 or of_one_study(old, new):
+        change = version_change(old, new)
+        views = (list(views_of(analyse(one, policy=policy))) for one in (old, new))
+        lines = change_lines(change, *views) or (NOTHING,)
+        lines = tuple(visible(line) for line in lines)
+        document = place | {"files": [old.name, new.name], "same_runs": True}
+        return Compared(path, lines, document | _changes(change, lines), change.loses)
+    agreement = agreement_of(old, new, metric, policy)
+    told = place | {"same_runs": False} | _document(agreement)
+    return Compared(path, tuple(_lines(agreement)), told, agreement.conflict)
+
+
+def _changes(change: VersionChange, lines: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "changes": [] if lines == (NOTHING,) else list(lines),
+        "lost_runs": [asdict(run) for run in change.lost],
+        "lost_launched_seeds": [asdict(run) for run in change.unlisted],
+        "lost_claims": [claim.typed_text for claim in change.dropped],
+        "added_runs": [asdict(run) for run in change.added],
+        "scores": [asdict(score) for score in change.scores],
+        "settings": [asdict(setting) for setting in change.settings],
+    }
 
 
 def _rounds(results: Results) -> tuple[RoundPair, ...]:
@@ -91,95 +167,6 @@ def _rounds(results: Results) -> tuple[RoundPair, ...]:
         what = reasons or "no round says that it repeats another; name a second file"
         raise UsageError(what, path=results.name, pointer="/rounds")
     return analysis.rounds
-
-
-def agreement_of(first: Results, second: Results, metric: str | None) -> Agreement:
-    """Compare the same difference of two files.
-
-    Parameters
-    ----------
-    first, second : Results
-    metric : str, optional
-        Name of the metric; else the first that both have.
-
-    Raises
-    ------
-    UsageError
-        The files are the same one, share no comparison, or one has no interval.
-    """
-    if first.sha256 and first.sha256 == second.sha256:
-        raise UsageError("both files are the same, byte for byte; nothing was run again")
-    one, other = _shared(first, second, metric)
-    intervals = (_interval(one, first), _interval(other, second))
-    deltas = (one.delta or 0.0, other.delta or 0.0)
-    level = intervals[0].level
-    ends = [_ends(d, i, level) for d, i in zip(deltas, intervals, strict=True)]
-    try:
-        found = compare_rounds(deltas, ends, level)
-    except ValueError as error:
-        raise UsageError(f"cannot be compared: {error}") from None
-    shared, correlation = _by_seed(one, other)
-    return Agreement(
-        names=(first.name, second.name),
-        subject=f"{one.arm} over {one.against}, {one.metric}",
-        deltas=deltas,
-        intervals=intervals,
-        replication=found,
-        shared_seeds=shared,
-        correlation=correlation,
-    )
-
-
-def _shared(first: Results, second: Results, metric: str | None) -> tuple[Comparison, Comparison]:
-    theirs = [c for c in analyse(second).comparisons if metric in (None, c.metric)]
-    for own in analyse(first).comparisons:
-        if own.against == BASE or metric not in (None, own.metric):
-            continue
-        for other in theirs:
-            if (own.metric, own.benchmark, own.arm, own.against) == (
-                other.metric,
-                other.benchmark,
-                other.arm,
-                other.against,
-            ):
-                return own, other
-    names = f"{first.name} and {second.name}"
-    raise UsageError(f"{names} share no comparison: metric, benchmark and arms must be the same")
-
-
-def _interval(comparison: Comparison, results: Results) -> Interval:
-    """Return the deciding interval, else that over tasks or as printed."""
-    found = comparison.deciding
-    interval = found if isinstance(found, Interval) else comparison.description.one_seed
-    if interval is None or not interval.se or comparison.delta is None:
-        raise UsageError(
-            f"no interval for {comparison.arm} over {comparison.against}: "
-            f"{comparison.verdict.line or 'no outcomes per task and none printed'}",
-            path=results.name,
-        )
-    return interval
-
-
-def _ends(delta: float, interval: Interval, level: float) -> tuple[float, float]:
-    from audit.stats.quantiles import normal_quantile
-
-    half = normal_quantile(level) * (interval.se or 0.0)
-    return delta - half, delta + half
-
-
-def _by_seed(one: Comparison, other: Comparison) -> tuple[int, float | None]:
-    from audit.stats import seed_correlation
-
-    own = {pair.seed: pair.delta for pair in one.description.pairs}
-    again = {pair.seed: pair.delta for pair in other.description.pairs}
-    shared = sorted(own.keys() & again.keys())
-    if len(shared) < 3:
-        return len(shared), None
-    try:
-        found = seed_correlation([own[s] for s in shared], [again[s] for s in shared])
-    except InsufficientData:
-        found = None
-    return len(shared), found
 
 
 def _lines(found: Agreement) -> Iterator[str]:
@@ -215,8 +202,6 @@ def _round_lines(pair: RoundPair) -> Iterator[str]:
 
 
 def _document(found: Agreement) -> dict[str, Any]:
-    from dataclasses import asdict
-
     result = found.replication
     return {
         "files": list(found.names),

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 
 from audit.cli.examples import add_examples
 from audit.cli.rules import listed
+from audit.cli.terminal import width_of
 from audit.errors import UsageError
 from audit.reasons import FAMILIES, REASONS, RETIRED, Reason, find_reason, in_family
 from audit.rules import CATALOGUE, Rule, find_rule
 from audit.safetext import shortened
 
-_WIDTH = 88
+_WIDEST = 88
 
 EXAMPLES = (
     "audit explain one-seed",
@@ -175,4 +176,9 @@ def _sentence(text: str) -> str:
 
 
 def _paragraph(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_on_hyphens=False, break_long_words=False)
+    width = min(_WIDEST, _columns())
+    return textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)
+
+
+def _columns() -> int:
+    return width_of() if sys.stdout.isatty() else _WIDEST

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from audit.cli.examples import add_examples
 from audit.cli.formats import FORMATS, Style, render
@@ -25,14 +26,17 @@ from audit.cli.judging_options import (
 )
 from audit.cli.looked_option import looked_of
 from audit.cli.output import guard, publish
-from audit.errors import InputError, UsageError
+from audit.errors import InputError, UsageError, did_you_mean
 from audit.fleet.families import joined
 from audit.fleet.files import FileResult, FileResults, collect
 from audit.fleet.judging import BothPolicies, Judge, lost
 from audit.fleet.rows import ORDERS, Counts, Row, counts_of, rows_of
 from audit.fleet.workers import each, with_bar
-from audit.policy import Policy
+from audit.policy import Policy, find_policy
 from audit.safetext import visible
+
+if TYPE_CHECKING:
+    from audit.fleet.changes import Changes
 
 PAGE = "html"
 _FORMATS = (*FORMATS, PAGE)
@@ -93,15 +97,27 @@ def main(options: argparse.Namespace) -> int:
         policy, choices_of(options), claims_of(options), located=located, looked=looked_of(options)
     )
     judge: Judge | BothPolicies = own
-    wanted, before = _changed(options, policy)
-    if before is not None:
+    changes = _changes(options)
+    before_branch = None if changes is None else changes.commit[:12]
+    change, before = _policy_changed(options, policy, before_branch)
+    if change and before is not None:
         judge = BothPolicies(own, replace(own, policy=before))
         policy = replace(policy, source=f"{policy.source}, and {before.source}")
     visit = partial(_visit, options)
+    wanted = _wanted(None if change else changes)
     results = joined(collect(options.paths, judge, visit, wanted=wanted), judge)
+    results = replace(results, policy_change=change, base=options.changed_since or "")
+    if changes is not None:
+        from audit.fleet.since import with_history
+
+        results = with_history(results, changes, judge, options.paths)
     read = [*(file.name for file in results.files), options.policy, policy.source]
     for path in (options.output, *(path for _, path in also)):
         guard(path, read, force=options.force)
+    if change:
+        from audit.cli.formats.gate_text import policy_change_line
+
+        print(visible(f"audit: {policy_change_line(results, policy)}"), file=sys.stderr)
     report_unreadable(results)
     report_not_searched(results)
     rows = rows_of(results, options.sort)
@@ -128,6 +144,7 @@ def _also(entry: str) -> tuple[str, str]:
     if not sign or not path or name not in _FORMATS:
         raise UsageError(
             f"--also takes FORMAT=FILE with a format of {', '.join(_FORMATS)}, not {entry!r}"
+            f"{did_you_mean(name, _FORMATS)}"
         )
     return name, path
 
@@ -142,32 +159,56 @@ def _require_distinct(paths: Sequence[str | None]) -> None:
         seen |= {place} if place is not None else set()
 
 
-def _changed(
-    options: argparse.Namespace, policy: Policy
-) -> tuple[Callable[[str], bool], Policy | None]:
-    """Return which files are judged, and the policy the branch began with where that changed."""
+def _changes(options: argparse.Namespace) -> Changes | None:
+    """Return what the branch changed; None where all files are asked for."""
     if options.changed_since is None:
-        return lambda path: True, None
-    from audit.fleet.changes import changed_since
+        return None
+    from audit.fleet.changes import changes_since
 
-    changed = changed_since(options.changed_since)
-    before = None if options.policy_from else _policy_before(options, policy)
-    if before is not None and replace(before, source="") != replace(policy, source=""):
-        what = f"the policy changed since {options.changed_since}"
-        print(visible(f"audit: {what}: all files are judged, by both policies"), file=sys.stderr)
-        return lambda path: True, before
-    return lambda path: path == "-" or os.path.realpath(path) in changed, None
+    return changes_since(options.changed_since)
 
 
-def _policy_before(options: argparse.Namespace, policy: Policy) -> Policy:
+def _wanted(changes: Changes | None) -> Callable[[str], bool]:
+    """Return which files are judged: those that changed, else all."""
+    if changes is None:
+        return lambda path: True
+    return lambda path: path == "-" or os.path.realpath(path) in changes.files
+
+
+def _policy_changed(
+    options: argparse.Namespace, policy: Policy, commit: str | None
+) -> tuple[str, Policy | None]:
+    """Return what the branch changed about the policy, in words, and the policy it began with.
+
+    That one judges beside ``policy``; it is None where ``policy`` is already another revision's.
+    """
+    if commit is None and options.policy_from is None:
+        return "", None
+    from audit.fleet.policy_change import policy_change
+
+    before = policy if commit is None else _policy_before(options, policy, commit)
+    now = policy if options.policy_from is None else _policy_here(options)
+    change = policy_change(before, now)
+    return change, None if options.policy_from else before
+
+
+def _policy_here(options: argparse.Namespace) -> Policy | None:
+    """Return the policy of the work tree; None where there is none to be read."""
+    try:
+        return find_policy(Path.cwd(), options.policy)
+    except (InputError, UsageError):
+        return None
+
+
+def _policy_before(options: argparse.Namespace, policy: Policy, commit: str) -> Policy:
     """Return the policy where the branch began; without one there, the built-in defaults."""
-    from audit.fleet.changes import inside, left_at
+    from audit.fleet.changes import inside
     from audit.policy import at_revision
 
     if options.policy is not None and not inside(options.policy):
         return policy  # no revision of this repository covers it
     try:
-        return at_revision(Path.cwd(), left_at(options.changed_since), options.policy)
+        return at_revision(Path.cwd(), commit, options.policy)
     except (InputError, UsageError):  # the file named by the user was not there, or was none
         if options.policy is None:
             raise

@@ -114,8 +114,10 @@ def _counted(name: str, value: Any) -> str:
 
 
 def _says(claim: Any) -> tuple[Any, ...]:
-    keys = ("direction", "metric", "benchmark", "arm", "against")
-    return tuple(claim.get(key) for key in keys) if isinstance(claim, dict) else (claim,)
+    """Return everything that a claim says, its name left out."""
+    if not isinstance(claim, dict):
+        return (claim,)
+    return tuple(sorted((key, repr(value)) for key, value in claim.items() if key != "id"))
 
 
 def _claim(text: str, document: dict[str, Any]) -> dict[str, Any]:

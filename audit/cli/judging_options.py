@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from audit.cli.formats import Style
 from audit.cli.looked_option import add_looked
 from audit.cli.output import add_output
+from audit.cli.terminal import AUTO, WHEN, shows_colour, width_of
 from audit.errors import UsageError
 from audit.fleet.files import FileResults
 from audit.fleet.judging import Choices
@@ -22,8 +22,6 @@ from audit.safetext import inert, visible
 
 if TYPE_CHECKING:
     from audit.claims import Claim
-
-PIPED_WIDTH = 80
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +79,9 @@ def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]
         help=f"what is printed: {', '.join(formats)} (%(default)s)",
     )
     add_output(parser)
+    parser.add_argument(
+        "--color", choices=WHEN, default=AUTO, help="colours, on a terminal where left to itself"
+    )
     loudness = parser.add_mutually_exclusive_group()
     loudness.add_argument("-v", "--verbose", action="store_true", help="list every place")
     loudness.add_argument("-q", "--quiet", action="store_true", help="only what fails")
@@ -177,17 +178,9 @@ def report_unused_waivers(results: FileResults, policy: Policy) -> None:
 def style_for(options: argparse.Namespace) -> Style:
     """Return the layout that fits where the text goes."""
     terminal = options.output is None and sys.stdout.isatty()
-    width = PIPED_WIDTH
-    if terminal:
-        try:
-            columns = os.get_terminal_size(sys.stdout.fileno()).columns
-        except OSError:
-            columns = PIPED_WIDTH
-        width = min(max(columns, 80), 120)
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return Style(
-        width=width,
-        colour=terminal and not plain,
+        width=width_of(terminal=terminal),
+        colour=options.output is None and shows_colour(options.color, terminal=terminal),
         verbose=options.verbose,
         quiet=options.quiet,
         errors=options.output is not None,

@@ -82,6 +82,22 @@ class _Parser(argparse.ArgumentParser):
         return "\n".join([*lines, "", _TAIL])
 
 
+class _CommandParser(argparse.ArgumentParser):
+    """The parser of one command: what is wrong with a command line is one line."""
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse what is no choice, with the nearest one that is."""
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            hint = _meant(str(value), known) or f"; it is one of {', '.join(known)}"
+            raise argparse.ArgumentError(action, f"not {str(value)!r}{hint}")
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and end with status 2."""
+        said = visible(f"audit: {self.prog.removeprefix('audit ')}: {message}")
+        self.exit(2, inert(f"{said}; {self.prog} --help\n"))
+
+
 # Commands that read, print and end: they hold no process, lock or file that an exit must close.
 _READ_AND_END = frozenset({"verify", "next"})
 
@@ -106,7 +122,7 @@ def _parsers(
         help="print audit's version and those it computes with, and exit",
     )
     commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser
+        dest="command", metavar="COMMAND", required=True, parser_class=_CommandParser
     )
     for name, entry in COMMANDS.items():
         about = entry.summary[0].upper() + entry.summary[1:] + "."

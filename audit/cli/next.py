@@ -13,6 +13,7 @@ from audit import numerals
 from audit.cli.examples import add_examples
 from audit.cli.looked_option import add_looked, looked_of
 from audit.cli.output import add_output, guard, publish
+from audit.cli.terminal import width_of
 from audit.errors import UsageError
 from audit.safetext import inert, visible
 
@@ -25,7 +26,6 @@ EXAMPLES = (
     "audit next results.json --claim 'gain accuracy method over control' --looked 3",
     "audit next results.json --format json",
 )
-_WIDTH = 80
 _LABEL = 12
 
 
@@ -121,7 +121,7 @@ def _lines(advice: Advice) -> Iterator[str]:
 def _fold(text: str, indent: str) -> list[str]:
     return textwrap.wrap(
         text,
-        _WIDTH,
+        width_of(),
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,

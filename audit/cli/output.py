@@ -13,6 +13,10 @@ from audit.errors import UsageError
 
 # In every page that `audit render` makes.
 _RENDERED = re.compile(rb"Rendered by .{0,20}audit render")
+# What the other commands write as Markdown or HTML, at its beginning.
+_REPORT = re.compile(rb"\A(?:## audit(?: gate)?: |To see [+-])|<title>audit gate: ")
+# A file that people read and edit: a page, whatever it is about.
+_PAGE_NAME = re.compile(r"\.(?:md|markdown|rst|html?)\Z|\Areadme", re.IGNORECASE)
 _RESULTS = re.compile(rb'"schema_version"\s*:')
 _HEAD_BYTES = 1 << 16
 
@@ -42,7 +46,7 @@ def publish(text: str, output: str | None) -> None:
 
 
 def guard(output: str | None, inputs: Iterable[str | None], *, force: bool = False) -> None:
-    """Refuse to write over an input, or over a results file that is none of this command's.
+    """Refuse to write over an input, a results file, or a page that audit did not write.
 
     Parameters
     ----------
@@ -52,7 +56,7 @@ def guard(output: str | None, inputs: Iterable[str | None], *, force: bool = Fal
         What the command reads. An input is never replaced; links and other names of the same
         file are found.
     force : bool
-        Allow another results file to be replaced.
+        Allow another results file, or a page written by hand, to be replaced.
 
     Raises
     ------
@@ -63,8 +67,14 @@ def guard(output: str | None, inputs: Iterable[str | None], *, force: bool = Fal
         return
     if any(name is not None and _same(name, output) for name in inputs):
         raise UsageError("is an input of this command and is kept; name another file", path=output)
-    if not force and _RESULTS.search(_head(output)):
+    if force:
+        return
+    if _RESULTS.search(_head(output)):
         raise UsageError("is a results file; --force replaces it", path=output)
+    if _PAGE_NAME.search(Path(output).name) and Path(output).is_file():
+        content = _content(output)
+        if content.strip() and not (_RENDERED.search(content) or _REPORT.search(content)):
+            raise UsageError("was not written by audit; --force replaces it", path=output)
 
 
 def guard_page(output: str | None, inputs: Iterable[str | None], *, force: bool = False) -> None:

@@ -25,7 +25,7 @@ from audit.analysis.verdict import FEWEST_TASKS
 from audit.cli.examples import add_examples
 from audit.cli.layout import markdown_table, text_table
 from audit.cli.output import add_output, guard, publish
-from audit.errors import InputError, UsageError
+from audit.errors import InputError, UsageError, did_you_mean
 from audit.safetext import inert, visible
 
 if TYPE_CHECKING:
@@ -191,7 +191,11 @@ def _from_file(options: argparse.Namespace, policy: Policy) -> PlanBasis:
     ]
     if trained and not fitting:
         shown = ", ".join(dict.fromkeys(_what(c.metric, c.benchmark) for c in trained))
-        raise UsageError(f"the file compares nothing by that name; it has {shown}")
+        names = [name for c in trained for name in (c.metric, c.benchmark) if name]
+        asked = [name for name in (options.metric, options.benchmark) if name]
+        wrong = [name for name in asked if name not in names]
+        hint = did_you_mean(wrong[0], names) if wrong else ""
+        raise UsageError(f"the file compares nothing by that name; it has {shown}{hint}")
     if not fitting:
         raise InputError("no two trained arms to compare", path=results.name)
     chosen = next((c for c in fitting if isinstance(c.design, Design)), fitting[0])

@@ -21,6 +21,8 @@ EXAMPLES = (
     "audit render study/results.json -o study/page.md",
     "audit render results.json --template recipe.html.j2 -o page.html",
     "audit render reports",
+    "audit render results.json -o page.md --figures png",
+    "audit render results.json --template tables.tex.j2 -o tables.tex",
     "audit render --check reports",
 )
 _STUDY = """\
@@ -48,6 +50,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--recipe", metavar="FILE", help="prose, where it is not recipe.toml beside the results"
+    )
+    parser.add_argument(
+        "--figures",
+        choices=("svg", "png"),
+        default="svg",
+        help="what the figures beside a page are [%(default)s]",
     )
     parser.add_argument("--policy", metavar="FILE", help="levels and margins to judge by")
     parser.add_argument(
@@ -120,14 +128,14 @@ def _jobs(options: argparse.Namespace) -> Iterator[Job]:
         output = options.output or (
             str(Path(folders[0]) / name) if options.check and folders else None
         )
-        yield Job(tuple(studies), template, output, policy=options.policy)
+        yield Job(tuple(studies), template, output, None, options.policy)
         return
     if options.output and len(studies) > 1:
         raise UsageError("-o names one page; several results files give a page each, beside them")
     beside = options.check or len(studies) > 1 or bool(folders)
     for study in studies:
         output = options.output or (str(Path(study).parent / name) if beside else None)
-        yield Job((study,), template, output, options.recipe, options.policy)
+        yield Job((study,), template, output, options.recipe, options.policy, options.figures)
     if template == RECIPE_PAGE:
         for folder in folders:
             yield from _fleet(folder, options)

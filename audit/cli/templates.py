@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from audit.cli.examples import add_examples
-from audit.errors import UsageError
+from audit.errors import UsageError, did_you_mean
 
 EXAMPLES = (
     "audit templates",
@@ -36,6 +36,9 @@ def main(options: argparse.Namespace) -> int:
             raise FileNotFoundError
         text = resource(f"templates/{options.show}").read_text(encoding="utf-8")
     except (OSError, ValueError):
-        raise UsageError(f"no shipped template {options.show!r}") from None
+        from audit.pages.environment import shipped_templates
+
+        hint = did_you_mean(options.show, shipped_templates())
+        raise UsageError(f"no shipped template {options.show!r}{hint}") from None
     sys.stdout.write(text)
     return 0

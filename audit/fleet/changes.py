@@ -3,18 +3,58 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from audit.errors import UsageError
 from audit.git import git
+from audit.reading import Source, source_of
 from audit.safetext import shortened
 
 
-def changed_since(revision: str) -> frozenset[str]:
-    """Return the real paths of the files the current commit changed since it left a revision.
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What the commits of a branch changed.
+
+    Attributes
+    ----------
+    top : str
+        Real path of the work tree.
+    commit : str
+        The last common commit with the revision that was named.
+    files : mapping of str to (str or None)
+        Real paths of the files that were added or changed, with the path from the top of the work
+        tree at which ``commit`` holds them; None where it does not.
+    removed : mapping of str to str
+        The same of files that are gone.
+    """
+
+    top: str
+    commit: str
+    files: Mapping[str, str | None]
+    removed: Mapping[str, str]
+
+    def before(self, path: str) -> Source | None:
+        """Return a file as it was at ``commit``, under its name of today; None where it was not."""
+        real = os.path.realpath(path)
+        old = self.files.get(real) or self.removed.get(real)
+        if old is None:
+            return None
+        return source_of(path, _git("cat-file", "blob", f"{self.commit}:{old}"))
+
+    def moved_from(self, path: str) -> str | None:
+        """Return the path that a file had at ``commit``; None where it lies there still."""
+        real = os.path.realpath(path)
+        old = self.files.get(real)
+        return None if old is None or Path(self.top, old) == Path(real) else old
+
+
+def changes_since(revision: str) -> Changes:
+    """Return the files that the current commit changed since it left a revision.
 
     What is compared is the last common commit of the two with the current one, as a pull request
-    does; changes that are not committed are left out, and so are deleted files.
+    does; changes that are not committed are left out.
 
     Raises
     ------
@@ -24,14 +64,26 @@ def changed_since(revision: str) -> frozenset[str]:
     """
     top = os.fsdecode(_git("rev-parse", "--show-toplevel")).rstrip("\r\n")
     commit = _commit(revision)
-    listed = _git("diff", "--name-only", "-z", "--diff-filter=d", f"{commit}...HEAD", "--")
-    names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
-    return frozenset(os.path.realpath(Path(top) / name) for name in names)
+    listed = _git("diff", "--name-status", "-z", "-M", f"{commit}...HEAD", "--")
+    base = _git("merge-base", commit, "HEAD").decode().strip()
+    files: dict[str, str | None] = {}
+    removed: dict[str, str] = {}
+    for status, old, new in _entries(listed):
+        real = os.path.realpath(Path(top) / new)
+        if status == "D":
+            removed[real] = old
+        else:
+            files[real] = None if status in ("A", "C") else old
+    return Changes(os.path.realpath(top), base, files, removed)
 
 
-def left_at(revision: str) -> str:
-    """Return the last common commit of a revision with the current one, as `changed_since` does."""
-    return _git("merge-base", _commit(revision), "HEAD").decode().strip()
+def _entries(listed: bytes) -> Iterator[tuple[str, str, str]]:
+    """Yield status, old name and new name of each file that git lists."""
+    words = iter(os.fsdecode(word) for word in listed.split(b"\0"))
+    for word in words:
+        if word:
+            old = next(words)
+            yield word[0], old, next(words) if word[0] in "RC" else old
 
 
 def inside(path: str) -> bool:

@@ -41,6 +41,8 @@ class FileResult:
         Files of the same study whose claims were judged in one family with these.
     decision : DecisionView or None
         Ship, discuss or don't; None where no claim is guarded.
+    since : tuple of str
+        What the branch under judgement changed about it, a line a kind.
     not_searched : str
         Why earlier versions of the file were not searched, or not all, for looks that it does
         not record; empty where they were, or need not be.
@@ -57,6 +59,7 @@ class FileResult:
     family: tuple[float, ...] = ()
     siblings: tuple[str, ...] = ()
     decision: DecisionView | None = None
+    since: tuple[str, ...] = ()
     not_searched: str = ""
 
 
@@ -71,11 +74,20 @@ class FileResults:
         JSON files without a ``schema_version``.
     passed_over : tuple of PassedOver
         Files and folders that were not opened, and why.
+    policy_change : str
+        What the branch under judgement changed about the policy; empty for nothing.
+    base : str
+        The revision that the branch is held against; empty for none.
+    removed : tuple of (str, str)
+        Results files that the branch removed, and what each claimed.
     """
 
     files: tuple[FileResult, ...]
     skipped: tuple[str, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
+    policy_change: str = ""
+    base: str = ""
+    removed: tuple[tuple[str, str], ...] = ()
 
     @property
     def exit_status(self) -> int:

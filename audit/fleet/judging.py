@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from audit.analysis import Analysis, ClaimResult
@@ -84,9 +84,16 @@ class Judge:
 
     def __call__(self, path: str) -> FileResult:
         """Return what came of one file, whatever happens to it."""
+        return self._judged(path, lambda: load(path), history=path)
+
+    def of_source(self, source: Source) -> FileResult:
+        """Return the same of a file that was read elsewhere."""
+        return self._judged(source.name, lambda: from_source(source), history="-")
+
+    def _judged(self, path: str, read: Callable[[], Results], *, history: str) -> FileResult:
         try:
-            results = load(path)
-            report, not_searched = self._with_history(path, results)
+            results = read()
+            report, not_searched = self._with_history(history, results)
             found = replace(judged(report, study_in_words(results)), not_searched=not_searched)
         except AuditError as error:
             return _failed(path, error)
@@ -166,12 +173,19 @@ class BothPolicies:
 
     def __call__(self, path: str) -> FileResult:
         """Return what came of one file under the stricter of the two."""
-        now, then = self.now(path), self.then(path)
-        return then if then.exit_status > now.exit_status else now
+        return _worse(self.now(path), self.then(path))
+
+    def of_source(self, source: Source) -> FileResult:
+        """Return the same of a file that was read elsewhere."""
+        return _worse(self.now.of_source(source), self.then.of_source(source))
 
     def beside(self, p_values: tuple[float, ...]) -> BothPolicies:
         """Return the same with claims of other files in the family of both."""
         return BothPolicies(self.now.beside(p_values), self.then.beside(p_values))
+
+
+def _worse(now: FileResult, then: FileResult) -> FileResult:
+    return then if then.exit_status > now.exit_status else now
 
 
 def judged(report: Report, summary: str = "") -> FileResult:
@@ -184,7 +198,7 @@ def judged(report: Report, summary: str = "") -> FileResult:
         error=None,
         exit_status=report.exit_status,
         summary=summary,
-        claims=() if analysis is None else tuple(views_of(analysis)),
+        claims=() if analysis is None else tuple(views_of(analysis, report.found)),
         problems=tuple(_problems(report)),
         run_keys=run_keys(report.case.results),
         family=() if analysis is None else _family(analysis),

@@ -118,7 +118,7 @@ def in_order(rows: Iterable[Row], order: str) -> list[Row]:
 def study_name(path: str) -> str:
     """Return what people call a study: the folder of a ``results.json``, else the file's name."""
     parts = PurePath(path.replace("\\", "/"))
-    named_by_folder = parts.name == "results.json" and parts.parent.name
+    named_by_folder = parts.name.lower() == "results.json" and parts.parent.name
     return str(parts.parent.name if named_by_folder else parts.stem or path)
 
 

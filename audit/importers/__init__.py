@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audit.errors import AuditError, UsageError
+from audit.errors import AuditError, UsageError, did_you_mean
 from audit.importers import (
     every_eval_ever,
     inspect_ai,
@@ -95,7 +95,8 @@ def importer(name: str) -> Importer:
         if entry.name == plain:
             return entry
     names = ", ".join(entry.name for entry in IMPORTERS)
-    raise UsageError(f"no importer {name!r}; there are {names}")
+    hint = did_you_mean(plain, [entry.name for entry in IMPORTERS])
+    raise UsageError(f"no importer {name!r}{hint}; there are {names}")
 
 
 def fitting(content: Any, name: str) -> Importer | None:

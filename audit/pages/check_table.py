@@ -17,7 +17,7 @@ from audit.facts.lengths import (
     tokens_before,
     tokens_per_response,
 )
-from audit.facts.pins import pins, versions
+from audit.facts.pins import pins, unpinned, versions
 from audit.facts.starts import starts
 from audit.facts.tokens import GENERATED, spent
 from audit.facts.training_logs import read_logs
@@ -242,7 +242,10 @@ def _pins(subject: Subject) -> Row:
     seeds = sorted({run.seed for run in results.runs if run.seed is not None})
     if seeds:
         pinned.append(f"seeds {', '.join(str(seed) for seed in seeds)}")
-    return source, "; ".join(pinned) or f"{NOT_CHECKED}: nothing is pinned"
+    missing = [what for _, what in unpinned(results)]
+    if not pinned:
+        return source, f"{NOT_CHECKED}: nothing is pinned; missing: {', '.join(missing)}"
+    return source, "; ".join(pinned) + (f". Not pinned: {', '.join(missing)}" if missing else "")
 
 
 def _short(revision: str) -> str:

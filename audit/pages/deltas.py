@@ -18,8 +18,9 @@ from audit.analysis.design import Design
 from audit.claims import BASE
 from audit.pages import readings
 from audit.pages.arms import BASE_LABEL
-from audit.views.claim_view import ClaimView, claim_view
+from audit.views.claim_view import ClaimView, claim_view, views_of
 from audit.views.comparison_view import ComparisonView
+from audit.views.headline_view import Headline, headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,10 @@ class Delta:
         Effect seen at 80% power; None where no effect on the scale would be.
     sees : str
         What this design can see, in words.
+    goal : float
+        The effect that matters: the claim's target, else its margin, else the policy's.
     needs : str
-        What it would take to see the delta, in words; empty where nothing can be said.
+        What it would take to see that effect, in words; empty where nothing can be said.
     unpaired : tuple of str
         Runs without a partner at their seed, and why.
     resampled : tuple of (str, str)
@@ -114,6 +117,7 @@ class Delta:
     published_place: str
     smallest_effect: float | None
     sees: str
+    goal: float
     needs: str
     unpaired: tuple[str, ...]
     resampled: tuple[tuple[str, str], ...]
@@ -141,8 +145,13 @@ def deltas(analysis: Analysis, labels: Mapping[str, str]) -> tuple[Delta, ...]:
 
 
 def claims(analysis: Analysis) -> tuple[ClaimView, ...]:
-    """Return the claims of an analysis with what became of them."""
-    return tuple(map(claim_view, analysis.claims))
+    """Return the claims of an analysis with what became of them, the refused ones first."""
+    return tuple(sorted(map(claim_view, analysis.claims), key=lambda view: not view.refused))
+
+
+def heads(analysis: Analysis) -> tuple[Headline, ...]:
+    """Return what stands above all else: the claims, else what was compared, refused ones first."""
+    return tuple(map(headline, sorted(views_of(analysis), key=lambda view: not view.refused)))
 
 
 def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
@@ -182,7 +191,8 @@ def delta(comparison: Comparison, labels: Mapping[str, str]) -> Delta:
         published_place=view.published_place,
         smallest_effect=_smallest(comparison),
         sees=readings.sees(comparison),
-        needs=view.needs_for_seen,
+        goal=comparison.settings.target_effect,
+        needs=view.needs,
         unpaired=tuple(f"{u.arm} {u.run}: {u.reason}" for u in beside.unpaired),
         resampled=view.resampled,
         lottery=lottery(comparison),

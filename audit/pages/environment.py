@@ -16,8 +16,10 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
 from audit import numerals
-from audit.errors import AuditError, UsageError
-from audit.pages import html, inline, markdown
+from audit.errors import AuditError, UsageError, did_you_mean
+from audit.pages import csv_cells, html, inline, latex, markdown
+from audit.pages.csv_cells import Csv
+from audit.pages.latex import Latex
 from audit.pages.markdown import Markdown
 from audit.resources import resource
 from audit.safetext import harmless, one_line
@@ -58,6 +60,12 @@ _LARGEST_FACTOR = 2**1024  # past every float; powers of powers would fill the m
 _WIDENING = frozenset(
     "center expandtabs format format_map join ljust replace rjust translate zfill".split()  # noqa: SIM905 - a list of words
 )
+
+
+def shipped_templates() -> tuple[str, ...]:
+    """Return the names of the templates that come with audit."""
+    folder = resource("templates")
+    return tuple(sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".j2")))
 
 
 class PageEnvironment(ImmutableSandboxedEnvironment):
@@ -130,6 +138,20 @@ def html_environment(folder: Path | None = None) -> PageEnvironment:
     return environment
 
 
+def latex_environment(folder: Path | None = None) -> PageEnvironment:
+    """Return an environment whose output is LaTeX; its values are escaped as text."""
+    environment = _environment(folder, latex, Latex)
+    environment.finalize = _latex_value
+    return environment
+
+
+def csv_environment(folder: Path | None = None) -> PageEnvironment:
+    """Return an environment whose output is CSV; numbers are written unrounded, None as nothing."""
+    environment = _environment(folder, csv_cells, Csv)
+    environment.finalize = _csv_value
+    return environment
+
+
 def prose_environment() -> PageEnvironment:
     """Return an environment for prose, whose values cannot be markup; it loads no template."""
     environment = _environment(None, None, str)
@@ -165,7 +187,12 @@ def _marked(safe: type[str]) -> Callable[[str], str]:
     if safe is Markdown:
         # Between two dollar signs some hosts read mathematics.
         return lambda text: Markdown(text.replace("$", "\\$").replace("<", "&lt;"))
-    return escape if safe is Markup else str
+    written: dict[type[str], Callable[[str], str]] = {
+        Markup: escape,
+        Latex: latex.number,
+        Csv: csv_cells.number,
+    }
+    return written.get(safe, str)
 
 
 def _safe(write: Callable[..., str], safe: type[str]) -> Callable[..., str]:
@@ -246,6 +273,24 @@ def _html_value(value: Any) -> Any:
     return html.text(_known(value))
 
 
+def _latex_value(value: Any) -> Any:
+    if isinstance(value, Latex):
+        return value
+    if isinstance(value, inline.Prose):
+        return Latex(value.written(latex))
+    return latex.text(_known(value))
+
+
+def _csv_value(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return csv_cells.exact(value)
+    if isinstance(value, Csv):
+        return value
+    return csv_cells.text(_known(value))
+
+
 def _prose_value(value: Any) -> Any:
     return inline.shield(harmless(_known(value)))
 
@@ -259,7 +304,8 @@ def one_line_errors(place: str, shift: int = 0) -> Iterator[None]:
     try:
         yield
     except TemplateNotFound as error:
-        raise UsageError(f"no template {error.name!r}; audit templates lists them") from None
+        hint = did_you_mean(str(error.name), shipped_templates())
+        raise UsageError(f"no template {error.name!r}{hint}; audit templates lists them") from None
     except TemplateSyntaxError as error:
         name, text = error.filename or place, error.message or "syntax error"
         raise UsageError(text, path=name, line=error.lineno + shift) from None

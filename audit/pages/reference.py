@@ -13,16 +13,17 @@ from audit.pages import markdown
 from audit.pages.arms import SeedRow, ShownArm
 from audit.pages.check_table import CheckRow
 from audit.pages.deltas import Delta
-from audit.pages.environment import KEPT_FILTERS
+from audit.pages.environment import KEPT_FILTERS, shipped_templates
 from audit.pages.recipe import recipe_keys
-from audit.pages.render import shipped_templates
 from audit.pages.rounds import ShownReplication, ShownRound
 from audit.pages.variables import Noise, ShownFinding, Variables, Verified
 from audit.views.claim_view import ClaimView
+from audit.views.headline_view import Headline
 from audit.views.run_view import RunView
 
 # Records in the order a reader meets them.
 RECORDS: tuple[type, ...] = (
+    Headline,
     ShownArm,
     RunView,
     SeedRow,
@@ -54,7 +55,8 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "A template's own folder is searched before the shipped one, so parts can be replaced."
     yield "Undefined names are errors. Text is escaped for Markdown (NAME.md.j2), tables included,"
-    yield "or for HTML (NAME.html.j2). A bare float is an error: a filter writes it."
+    yield "for HTML (NAME.html.j2), LaTeX (NAME.tex.j2) or CSV (NAME.csv.j2). A bare float is an"
+    yield "error: a filter writes it; a CSV file alone has it unrounded, and nothing for None."
     yield ""
     yield "VARIABLES"
     yield from _attributes(Variables)

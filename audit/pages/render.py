@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from audit.errors import InputError, UsageError
 from audit.pages.environment import (
     PageEnvironment,
+    csv_environment,
     html_environment,
+    latex_environment,
     markdown_environment,
     one_line_errors,
     prose_environment,
 )
 from audit.pages.figures import draw, figure_paths
-from audit.pages.figures.figure import Figures
+from audit.pages.figures.figure import SVG, Figures
 from audit.pages.literals import literals
 from audit.pages.page import Page
 from audit.pages.recipe import read_recipe, recipe_beside
 from audit.pages.variables import Variables, gather
 from audit.policy import Policy, find_policy
-from audit.resources import resource
 from audit.results import load
 from audit.safetext import one_line
 
@@ -49,6 +50,8 @@ class Job:
         The prose, where it does not lie beside the results.
     policy : str or None
         A policy file, where it is not the nearest.
+    figures : str
+        What the figures beside a page are: ``svg`` or ``png``.
     """
 
     results: tuple[str, ...]
@@ -56,6 +59,7 @@ class Job:
     output: str | None = None
     recipe: str | None = None
     policy: str | None = None
+    figures: str = SVG
 
 
 def render(job: Job) -> Page:
@@ -68,7 +72,8 @@ def render(job: Job) -> Page:
     UsageError
         When the template or an expression in the prose is wrong; it names file and line.
     """
-    return page_of([_study(path, job) for path in job.results], job.template)
+    made = partial(draw, kind=job.figures)
+    return page_of([_study(path, job) for path in job.results], job.template, made)
 
 
 class _Figures:
@@ -104,15 +109,21 @@ def page_of(
         text = environment.get_template(name).render(variables)
     figures: dict[str, bytes] = {}
     retired: tuple[str, ...] = ()
-    if not environment.autoescape and len(studies) == 1 and "made" in vars(drawings[0]):
-        figures = {figure.path: figure.svg for figure in drawings[0].drawn}
-        retired = tuple(path for path in figure_paths() if path not in figures)
+    if len(studies) == 1 and "made" in vars(drawings[0]):
+        # An HTML page holds its drawings; as PNG they lie beside it all the same, for slides.
+        inside = environment.autoescape
+        drawn = [f for f in drawings[0].drawn if not inside or f.kind != SVG]
+        figures = {figure.path: figure.data for figure in drawn}
+        if not inside:
+            retired = tuple(path for path in figure_paths() if path not in figures)
     return Page(
         name=page_name(template),
         text=_tidy(text),
         files=figures,
         retired=retired,
-        warnings=tuple(warning for study in studies for warning in _warnings(study)),
+        warnings=tuple(
+            warning for study in studies for warning in (*_warnings(study), *_left_out(study, name))
+        ),
     )
 
 
@@ -130,7 +141,9 @@ def _study(path: str, job: Job) -> Variables:
         raise InputError("breaks its contract, so nothing can be shown; audit verify", path=path)
     start = Path(job.output).parent if job.output else Path(path).parent
     folder = os.path.relpath(Path(path).parent, start).replace(os.sep, "/")
-    return gather(results, policy, recipe, "" if folder == "." else folder)
+    # The commands of a page name the file that lies beside it, not where it was made.
+    beside = replace(results, source=replace(results.source, name=Path(path).name))
+    return gather(beside, policy, recipe, "" if folder == "." else folder)
 
 
 def _policy(path: str, named: str | None) -> Policy:
@@ -159,8 +172,16 @@ def _environment(template: str) -> tuple[str, PageEnvironment]:
     if own and not path.is_file():
         raise UsageError("no such template", path=template)
     base = path.name.removesuffix(".j2")
-    make = html_environment if base.endswith((".html", ".htm")) else markdown_environment
+    make = _WRITTEN_AS.get(Path(base).suffix, markdown_environment)
     return path.name, make(path.parent if own else None)
+
+
+_WRITTEN_AS: dict[str, Callable[[Path | None], PageEnvironment]] = {
+    ".html": html_environment,
+    ".htm": html_environment,
+    ".tex": latex_environment,
+    ".csv": csv_environment,
+}
 
 
 def _tidy(text: str) -> str:
@@ -194,7 +215,18 @@ def _warnings(study: Variables) -> Iterable[str]:
         yield one_line(f"{place}{line}: warning: {found.text}")
 
 
-def shipped_templates() -> tuple[str, ...]:
-    """Return the names of the templates that come with audit."""
-    folder = resource("templates")
-    return tuple(sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".j2")))
+# Sections of a recipe page that prose fills, and the key that holds it.
+_SECTIONS = {"Recipe": "recipe", "Learned": "learned", "References": "references"}
+
+
+def _left_out(study: Variables, template: str) -> Iterable[str]:
+    """Name the sections that a recipe page lacks because nothing is written of them."""
+    if not template.startswith("recipe."):
+        return
+    lacking = {name: key for name, key in _SECTIONS.items() if not study.prose[key]}
+    if lacking:
+        place = study.recipe.path or study.file
+        keys = " and ".join(lacking.values())
+        where = "" if study.recipe.path else " in a recipe.toml beside it"
+        text = f"no section {', '.join(lacking)}; write {keys}{where}"
+        yield one_line(f"{place}: hint: {text}")

@@ -15,14 +15,18 @@ from audit.finding import Severity
 from audit.pages import rounds
 from audit.pages.arms import SeedRow, ShownArm, arms, seed_rows
 from audit.pages.check_table import CheckRow, checks
-from audit.pages.deltas import Delta, claims, deltas, floor_of
+from audit.pages.deltas import Delta, claims, deltas, floor_of, heads
 from audit.pages.prose import computed
 from audit.pages.recipe import Recipe
 from audit.pages.rounds import ShownReplication, ShownRound
 from audit.policy import Policy
+from audit.reasons import words_for
 from audit.report import Report, verify
 from audit.results import Results
 from audit.views.claim_view import ClaimView
+from audit.views.decision_view import decision_view
+from audit.views.finding_view import grouped
+from audit.views.headline_view import Headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +81,24 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class ShownFinding:
-    """A finding of ``audit verify``.
+    """What one rule found, in one place of the file or several.
 
     Attributes
     ----------
-    rule, slug, severity, pointer, message : str
+    rule, slug, severity, message : str
+        The message is that of the first place.
+    places : tuple of str
+        JSON Pointers of the first places; empty text is the whole file.
+    more : int
+        Further places.
     """
 
     rule: str
     slug: str
     severity: str
-    pointer: str
     message: str
+    places: tuple[str, ...]
+    more: int
 
 
 @dataclass(frozen=True)
@@ -129,8 +139,14 @@ class Variables:
     replications : tuple of Replication
     clip : tuple of ClipActivity
         By arm, where clip fractions were logged.
+    heads : tuple of Headline
+        What a page says first: the claims, else what was compared, refused ones first.
+    decision : str
+        Ship, discuss or don't, and because of what; empty where no claim is guarded.
+    policy : str
+        What the study was judged by: the name of a policy file, or the built-in defaults.
     findings : tuple of ShownFinding
-        Errors and warnings of ``audit verify``, worst first.
+        Errors and warnings of ``audit verify`` by rule, worst first.
     versions : dict of str
         Versions of packages, by name.
     verified : Verified or None
@@ -159,6 +175,9 @@ class Variables:
     rounds: tuple[ShownRound, ...]
     replications: tuple[ShownReplication, ...]
     clip: tuple[ClipActivity, ...]
+    heads: tuple[Headline, ...]
+    decision: str
+    policy: str
     findings: tuple[ShownFinding, ...]
     versions: Mapping[str, str]
     verified: Verified | None
@@ -182,7 +201,7 @@ class Variables:
 
     @cached_property
     def notices(self) -> tuple[str, ...]:
-        """What a reader must know before the result table: conflicts, one seed, no mechanism."""
+        """What a reader must know first: conflicts, one seed, no mechanism."""
         return tuple(notices(self))
 
     def for_prose(self) -> dict[str, Any]:
@@ -239,6 +258,9 @@ def gather(results: Results, policy: Policy, recipe: Recipe, folder: str = "") -
         rounds=rounds.rounds(results, labels),
         replications=rounds.replications(analysis),
         clip=clip_activity(results),
+        heads=heads(analysis),
+        decision="" if analysis.decision is None else decision_view(analysis.decision).line,
+        policy=policy.source.replace("\\", "/").rpartition("/")[2],
         findings=_findings(report),
         versions=versions(results),
         verified=_verified(results),
@@ -300,15 +322,24 @@ def _noise(floor: Floor | NotMeasured) -> Noise:
 
 
 def _findings(report: Report) -> tuple[ShownFinding, ...]:
+    told = grouped(
+        f for f in report.findings if f.severity >= Severity.WARNING and f.waiver is None
+    )
     return tuple(
-        ShownFinding(f.rule, f.slug, f.severity.label, f.pointer, f.message)
-        for f in report.findings
-        if f.severity >= Severity.WARNING and f.waiver is None
+        ShownFinding(
+            group.first.rule,
+            group.first.slug,
+            group.severity.label,
+            group.first.message,
+            group.shown_places(),
+            group.places - len(group.shown_places()),
+        )
+        for group in told
     )
 
 
 def notices(variables: Variables) -> list[str]:
-    """Return what must be read before the result table."""
+    """Return what must be read first."""
     found = [rounds.conflict_line(pair) for pair in variables.replications if pair.conflict]
     found += _one_seed(variables)
     for clip in variables.clip:
@@ -318,7 +349,7 @@ def notices(variables: Variables) -> list[str]:
                 f"{clip.could} {clip.unit} that could have shown it. "
                 "A run whose mechanism never acts cannot test it."
             )
-    errors = sum(f.severity == Severity.ERROR.label for f in variables.findings)
+    errors = variables.report.count(Severity.ERROR)
     if errors:
         found.append(
             f"audit verify finds {numerals.counted(errors, 'error')} in this file; see Checks."
@@ -328,8 +359,8 @@ def notices(variables: Variables) -> list[str]:
 
 def _one_seed(variables: Variables) -> list[str]:
     short = [arm for arm in variables.arms if not arm.is_base and arm.seeds == 1]
-    if not short:
-        return []
+    if not short or any(head.after == words_for("one-seed") for head in variables.heads):
+        return []  # nothing to add to the head of the page
     trained = [arm for arm in variables.arms if not arm.is_base]
     whose = (
         "Each arm has"

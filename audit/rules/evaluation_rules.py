@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from audit.facts.evaluations import AnswerCounts, answer_counts
@@ -9,7 +10,7 @@ from audit.facts.measurements import Measurement
 from audit.facts.rounding import tolerance
 from audit.finding import ERROR, WARNING
 from audit.pointer import join
-from audit.results import Evaluation, Run
+from audit.results import DEFAULT_METRIC, Evaluation, Run
 from audit.rules.agreement import Stated, agreement
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
@@ -362,3 +363,38 @@ def all_answers_cut_off(run: Run) -> Iterator[CheckResult]:
             yield Failed(pointer, f"all {counts.drawn:,} answers were cut off")
         elif counts.cut_off is not None:
             yield Passed()
+
+
+@rule(
+    "EVAL012",
+    "accuracy-described-otherwise",
+    ERROR,
+    each=Case,
+    missing="the file does not say how to read accuracy",
+)
+def accuracy_described_otherwise(case: Case) -> Iterator[CheckResult]:
+    """The file says how to read accuracy, and says something else than what accuracy is.
+
+    Why
+        Accuracy is a share of right answers: it lies between 0 and 1, and more is better. It is
+        read so whatever the file says, and a claim made under another reading would be turned
+        round.
+    Fix
+        Call the figure by another name, an error rate error_rate, and describe that.
+    Bad
+        "metrics": {"accuracy": {"scale": [0, 1], "higher_is_better": false}}
+    Good
+        "metrics": {"error_rate": {"scale": [0, 1], "higher_is_better": false}}
+    """
+    described = case.results.block("metrics").get(DEFAULT_METRIC)
+    if not isinstance(described, dict):
+        return
+    for key, meant in (("higher_is_better", True), ("scale", [0, 1])):
+        if key not in described:
+            continue
+        if described[key] == meant:
+            yield Passed()
+            continue
+        place = join("/metrics", DEFAULT_METRIC, key)
+        message = "accuracy is a share of right answers, whatever is said here"
+        yield Failed(place, message, json.dumps(meant), json.dumps(described[key]))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from audit.facts.look_alikes import look_alikes
 from audit.finding import ERROR, INFO, WARNING
 from audit.pointer import join
 from audit.results import Arm, Results, Run
@@ -272,3 +273,24 @@ def parameters_flag(run: Run) -> Failed | None:
     message = "the hashes before and after training say otherwise"
     pointer = join(run.pointer, "parameters_changed")
     return Failed(pointer, message, str(moved).lower(), str(not moved).lower())
+
+
+@rule("IDENT007", "look-alike-names", ERROR, each=Case, missing="there are no two arms")
+def look_alike_names(case: Case) -> Iterator[CheckResult]:
+    """Two arms have names that look the same.
+
+    Why
+        A reader takes one for the other, and a claim about one for a claim about the other. Names
+        are compared after folding of case, blanks and characters without a shape, and with
+        letters of other scripts read as the Latin ones that they look like.
+    Fix
+        Give every arm a name of its own; the message has the code points.
+    Bad
+        "controls": {"grpo": ..., "GRPO ": ...}
+    Good
+        "controls": {"grpo": ..., "grpo-long": ...}
+    """
+    for pair in look_alikes(case.results):
+        yield Failed(pair.second.pointer or "/method", f"two arms look the same: {pair.text}")
+    if len(case.results.arms) > 1:
+        yield Passed()

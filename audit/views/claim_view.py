@@ -5,7 +5,7 @@ It holds strings only, so that it can cross to another process and every surface
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from audit import numerals
@@ -16,8 +16,10 @@ from audit.analysis.looks import ONE_LOOK, ClaimLook
 from audit.analysis.verdict import Weakening
 from audit.analysis.what_settles import next_threshold
 from audit.claims import BASE, Claim
+from audit.finding import Finding, Severity
 from audit.reasons import REASONS
 from audit.views.comparison_view import ComparisonView, interval_text, verdict_words
+from audit.views.finding_view import Group, grouped
 
 SUPPORTED, REFUSED, UNCLAIMED = "supported", "refused", "not claimed"
 # Beside these the verdict's own second word says more than the slug: "inconclusive".
@@ -47,8 +49,8 @@ class ClaimView:
         ``supported``, ``refused``, or ``not claimed``.
     sentence : str
         ``gain in accuracy of dapo over grpo on math500``; for a comparison what was compared.
-    typed : str
-        The claim as one types it; for a comparison the sentence.
+    typed, direction : str
+        The claim as one types it, and what it says; for a comparison the sentence and nothing.
     label : str
         Why it is refused, in one word that ``audit explain`` knows; empty where supported.
     slug : str
@@ -56,6 +58,8 @@ class ClaimView:
     estimate, size, runs : str
         ``+0.061 [0.030, 0.092]``; ``0.412 to 0.473; 5 v 5 runs (B), 500 tasks x 4``;
         ``5 v 5 (B)``.
+    figures, detail : str
+        ``accuracy +0.061, 95% interval [0.030, 0.092]``; the verdict's second word.
     judged_by : str
         Level, target, degrees of freedom and p; empty without a verdict.
     verdict, word : str
@@ -100,6 +104,9 @@ class ClaimView:
     improvement: Improvement | None = None
     id: str = ""
     p_value: float | None = None
+    figures: str = ""
+    detail: str = ""
+    direction: str = ""
 
     @property
     def claimed(self) -> bool:
@@ -181,6 +188,9 @@ def claim_view(result: ClaimResult) -> ClaimView:
         improvement=_improvement(view) if view else None,
         id=result.claim.id,
         p_value=result.holm_p_value,
+        figures=_figures(view) if view else "",
+        detail=result.verdict.detail or "",
+        direction=result.claim.direction,
     )
 
 
@@ -204,15 +214,49 @@ def unclaimed_view(comparison: Comparison) -> ClaimView:
         aside=view.tipping,
         evidence=view.grade,
         improvement=_improvement(view),
+        figures=_figures(view),
+        detail=comparison.verdict.detail or "",
     )
 
 
-def views_of(analysis: Analysis) -> Iterator[ClaimView]:
-    """Yield the claims of a file; where it claims nothing, its comparisons."""
-    yield from map(claim_view, analysis.claims)
+def views_of(analysis: Analysis, found: Iterable[Finding] = ()) -> Iterator[ClaimView]:
+    """Yield the claims of a file; where it claims nothing, its comparisons.
+
+    The warnings among what was ``found`` stand beside each supported claim whose arms they touch.
+    """
+    groups = [
+        group
+        for group in grouped(found)
+        if group.severity is Severity.WARNING and group.first.waiver is None
+    ]
+    for result in analysis.claims:
+        view = claim_view(result)
+        weak = () if result.comparison is None or view.refused else _touching(result, groups)
+        told = {weakening.slug for weakening in view.weakened_by}
+        more = tuple(one for one in weak if one.slug not in told)
+        yield replace(view, weakened_by=view.weakened_by + more)
     if not analysis.claims:
         trained = [c for c in analysis.comparisons if c.against != BASE]
         yield from map(unclaimed_view, trained or analysis.comparisons)
+
+
+def _touching(result: ClaimResult, groups: Iterable[Group]) -> Iterator[Weakening]:
+    """Yield the warnings about the arms of a claim, or about the whole file."""
+    comparison = result.comparison
+    assert comparison is not None  # a claim that is supported compares something
+    named = {comparison.arm, comparison.against}
+    elsewhere = ["/claims", *([] if BASE in named else ["/base_evaluations"])]
+    for arm in comparison.study.results.arms:
+        if arm.name not in named:
+            elsewhere += [arm.pointer] if arm.pointer else ["/seed_results", "/method"]
+    for group in groups:
+        touching = [f for f in group.findings if not _below(f.pointer, elsewhere)]
+        if touching:
+            yield Weakening(group.first.slug, touching[0].message)
+
+
+def _below(pointer: str, places: Iterable[str]) -> bool:
+    return any(pointer == place or pointer.startswith(f"{place}/") for place in places)
 
 
 def _named(claim: Claim, comparison: Comparison | None) -> Claim:
@@ -220,7 +264,13 @@ def _named(claim: Claim, comparison: Comparison | None) -> Claim:
     if comparison is None:
         return claim
     benchmark = claim.benchmark or comparison.benchmark
+    if claim.margin is None and claim.direction in ("equivalent", "no loss"):
+        claim = replace(claim, margin=comparison.settings.margin)  # the policy's
     return replace(claim, arm=comparison.arm, against=comparison.against, benchmark=benchmark)
+
+
+def _figures(view: ComparisonView) -> str:
+    return f"{view.comparison.metric} {view.figures}" if view.figures else ""
 
 
 def _improvement(view: ComparisonView) -> Improvement | None:

@@ -120,6 +120,21 @@ class ComparisonView:
         return f"{self.delta} {interval_text(self.shown)}".strip() if self.delta else ""
 
     @cached_property
+    def figures(self) -> str:
+        """The difference with the level of its interval: ``+0.061, 95% interval [0.030, 0.092]``.
+
+        An interval that leaves the training variance out says so; empty without a difference.
+        """
+        shown = self.shown
+        if not self.delta or shown is None:
+            return self.delta
+        text = f"{self.delta}, {_percent(shown.level)} interval {interval_text(shown)}"
+        if shown.about != "these-runs":
+            return text
+        how = "as printed" if shown.method == "printed" else "over tasks"
+        return f"{text} {how}, without the variance between trainings"
+
+    @cached_property
     def means(self) -> str:
         """Both arms' means, the control's first: ``0.412 to 0.473``; empty without scores."""
         ends = [mean_score(side) for side in (self.comparison.control, self.comparison.treatment)]

@@ -64,11 +64,47 @@ def test_another_results_file_is_replaced_only_when_forced(
 def test_a_page_written_by_hand_is_kept(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (study / "page.md").write_text("# My own words\n", "utf-8")
     assert main(["render", "a.json", "-o", "page.md"]) == 2
-    assert "was not written by audit render; --force replaces it" in capsys.readouterr().err
+    assert "was not written by audit; --force replaces it" in capsys.readouterr().err
     assert (study / "page.md").read_text("utf-8") == "# My own words\n"
     assert not (study / "figures").exists()
     assert main(["render", "a.json", "-o", "page.md", "--force"]) == 0
     assert main(["render", "a.json", "-o", "page.md"]) == 0  # what render wrote, it replaces
+
+
+BY_HAND = ("README", "README.md", "page.html", "notes.rst")
+ALL_THAT_WRITE = {
+    "verify": ["verify", "a.json", "-o"],
+    "gate": ["gate", "a.json", "-o"],
+    "gate --also": ["gate", "a.json", "-q", "--also"],
+    "plan": ["plan", "--effect", "0.05", "--tasks", "100", "--seed-sd", "0.03", "-o"],
+    "render": ["render", "a.json", "-o"],
+    "next": ["next", "a.json", "-o"],
+    "import": ["import", "table.csv", "--control", "b", "--seed-is", "training", "-o"],
+}
+
+
+@pytest.mark.parametrize("command", ALL_THAT_WRITE)
+@pytest.mark.parametrize("name", BY_HAND)
+def test_no_command_writes_over_a_page_by_hand(
+    command: str, name: str, study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{arm},{seed},t{task},1" for arm in "ab" for seed in range(3) for task in range(9)]
+    (study / "table.csv").write_text("\n".join(["arm,seed,task,correct", *rows]), "utf-8")
+    (study / name).write_text("What we found.\n", "utf-8")
+    target = f"markdown={name}" if command.endswith("also") else name
+    assert main([*ALL_THAT_WRITE[command], target]) == 2
+    assert "; --force replaces it" in capsys.readouterr().err
+    assert (study / name).read_text("utf-8") == "What we found.\n"
+    assert main([*ALL_THAT_WRITE[command], target, "--force"]) != 2
+    assert (study / name).read_text("utf-8") != "What we found.\n"
+
+
+@pytest.mark.parametrize("made", ["markdown", "html"])
+def test_what_the_gate_wrote_it_writes_again(made: str, study: Path) -> None:
+    name = {"markdown": "summary.md", "html": "fleet.html"}[made]
+    for results in ("b.json", "a.json"):
+        main(["gate", results, "-q", "--also", f"{made}={name}"])
+    assert "1 claim: 1 supported" in (study / name).read_text("utf-8")
 
 
 def test_no_page_of_a_folder_is_written_where_one_is_by_hand(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socketserver
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from hostile_documents import STRINGS, made_hostile
 
+from audit.cli.main import main
 from audit.pages import Job, render
 from audit.resources import resource
 
@@ -101,7 +103,7 @@ def test_a_hostile_page_runs_no_script_and_asks_for_nothing(tmp_path: Path) -> N
         seen = browse(page, tmp_path, f"--host-resolver-rules=MAP * {server.address}", "--dump-dom")
         assert server.paths == []
     assert "<title>ran" not in seen
-    assert "<h2>References</h2>" in seen
+    assert "<footer>Rendered by" in seen
     assert seen.count("<figure>") == 6
 
 
@@ -135,3 +137,55 @@ def test_a_screenshot_shows_ink_on_paper(tmp_path: Path, options: list[str]) -> 
     assert bool(grey[0, 0] < 0.2) is dark
     ink = grey > 0.7 if dark else grey < 0.3
     assert 0.01 < ink.mean() < 0.2
+
+
+MEASURE = """<title>x</title><iframe id=f style="width:{width}px;height:4000px;border:0"></iframe>
+<script>
+const frame = document.getElementById("f");
+frame.onload = () => {{
+  const page = frame.contentDocument;
+  const narrow = [...page.querySelectorAll("td, th")].filter(cell => {{
+    const range = page.createRange();
+    range.selectNodeContents(cell);
+    const longest = Math.max(...cell.textContent.split(/\\s+/).map(word => word.length));
+    // Narrower than four of its letters are wide, a cell breaks its words letter by letter.
+    return longest > 3 && cell.clientWidth > 0 && cell.clientWidth < 20;
+  }});
+  const texts = [...page.querySelectorAll("svg text")].map(t => t.getBoundingClientRect().height);
+  document.title = JSON.stringify({{
+    wide: page.documentElement.scrollWidth, narrow: narrow.length, smallest: Math.min(...texts),
+  }});
+}};
+frame.srcdoc = {page};
+</script>"""
+
+
+def measured(text: str, width: int, folder: Path) -> dict[str, float]:
+    """Lay a page out in a frame and return its width, its narrow cells, its smallest drawn text."""
+    bare = re.sub(r"<meta http-equiv=[^>]*>", "", text)  # the frame's own policy allows a script
+    page = folder / "measure.html"
+    quoted = json.dumps(bare).replace("</", "<\\/")
+    page.write_text(MEASURE.format(width=width, page=quoted), encoding="utf-8")
+    seen = browse(page, folder, "--window-size=1400,1000", "--dump-dom")
+    title = re.search(r"<title>(.*?)</title>", seen)
+    assert title is not None
+    found: dict[str, float] = json.loads(title[1])
+    return found
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("name", ["adaptive-clip", "gppo-framework", "fleet"])
+def test_a_page_fits_a_phone_and_a_desk(
+    name: str, width: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tables and figures scroll in their own boxes; the page itself does not."""
+    reports = resource("reports")
+    if name == "fleet":
+        main(["gate", str(reports), "--format", "html", "-q"])
+        text = capsys.readouterr().out
+    else:
+        text = render(Job((str(reports / name / "results.json"),), "recipe.html.j2")).text
+    found = measured(text, width, tmp_path)
+    assert found["wide"] <= width
+    assert found["narrow"] == 0
+    assert found["smallest"] >= 9

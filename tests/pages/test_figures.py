@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from audit.pages.figures import FIGURES, Figure, draw
+from audit.pages.figures import FIGURES, Figure, canvas, draw
+from audit.pages.figures.arm_looks import arm_looks
 from audit.pages.figures.canvas import INK, PAPER, styled
 from audit.pages.figures.drawing import same_drawing
+from audit.pages.figures.seeds import spread_out
 from audit.pages.recipe import Recipe
 from audit.pages.variables import Variables, gather
 from audit.policy import Policy
@@ -248,3 +253,54 @@ def test_one_version_of_matplotlib_must_give_the_same_bytes(full: tuple[Figure, 
     moved = re.sub(rb"(?<=L )\d+\.\d+", lambda m: b"%.6f" % (float(m[0]) + 0.001), svg, count=1)
     assert moved != svg
     assert not same_drawing(moved, svg)
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=12).map(sorted),
+    st.floats(0.01, 0.2),
+)
+def test_labels_keep_their_order_and_their_distance_and_move_no_more_than_they_must(
+    wanted: list[float], gap: float
+) -> None:
+    placed = spread_out(wanted, gap)
+    assert all(b - a >= gap - 1e-9 for a, b in pairwise(placed))
+    assert sum(placed) == pytest.approx(sum(wanted))  # they move apart, not away
+    if all(b - a >= gap for a, b in pairwise(wanted)):
+        assert placed == pytest.approx(wanted)
+
+
+def test_ten_seeds_are_all_named_in_the_order_of_their_points() -> None:
+    (seeds,) = [f for f in draw(shipped("addition-seed-lottery")).drawn if f.name == "seeds"]
+    named = re.findall(r">seeds? ([\d, ]+)<", seeds.svg.decode())
+    results = json.loads(
+        resource("reports/addition-seed-lottery/results.json").read_text(encoding="utf-8")
+    )
+    expected = {str(run["seed"]) for run in results["seed_results"]}
+    assert {seed for label in named for seed in label.split(", ")} == expected
+
+
+def test_an_arm_has_one_colour_and_one_label_in_every_figure() -> None:
+    variables = shipped("addition-adaptive-clip")
+    looks = arm_looks(variables)
+    assert len({look.colour for look in looks.values()}) == len(looks)
+    drawn = {figure.name: figure.svg.decode() for figure in draw(variables).drawn}
+    others = [canvas.GREEN, canvas.VERMILION, canvas.INK, canvas.FAINT]
+    for arm in variables.arms:
+        look = looks[arm.name]
+        if not arm.is_base:
+            assert look.colour not in others
+            for name in ("seeds", "training"):
+                assert look.colour in drawn[name], (name, arm.name)
+                assert look.label in drawn[name], (name, arm.name)
+    arms = {look.colour for look in looks.values()} - {canvas.FAINT}
+    for name in ("lottery", "variance", "power", "deltas"):  # of differences, not of arms
+        assert not [colour for colour in arms if colour in drawn[name]], name
+
+
+def test_no_figure_or_page_tells_the_power_for_the_difference_that_was_seen() -> None:
+    variables = shipped("gppo-framework")
+    told = {figure.name: figure.alt for figure in draw(variables).drawn}
+    assert "to see +0.030" in told["power"]
+    assert "seen" not in told["power"]
+    assert variables.headline is not None
+    assert variables.headline.needs.startswith("491 ")

@@ -137,9 +137,9 @@ class Page(HTMLParser):
     """Checks every tag of a page, and collects the names in order."""
 
     ALLOWED = frozenset(
-        "html head meta title style body h1 h2 h3 p a strong em code pre div table thead tbody tr "  # noqa: SIM905 - a list of words
-        "th td ol ul li figure figcaption footer wbr svg g path defs use rect text clippath "
-        "tspan".split()
+        "html head meta title style body h1 h2 h3 p a strong em small code pre div section table "  # noqa: SIM905 - a list of words
+        "thead tbody tr th td ol ul li figure figcaption footer wbr svg g path defs use rect text "
+        "clippath tspan".split()
     )
 
     def __init__(self) -> None:

@@ -43,6 +43,18 @@ BROKEN: list[tuple[str, dict[str, Any], str, set[str]]] = [
         "EVAL007",
         {RUN + "/evaluation/selected_on"},
     ),
+    (
+        "full",
+        {"/metrics": {"accuracy": {"higher_is_better": False, "scale": [0, 1]}}},
+        "EVAL012",
+        {"/metrics/accuracy/higher_is_better"},
+    ),
+    (
+        "gppo",
+        {"/metrics": {"accuracy": {"scale": [0, 100]}}},
+        "EVAL012",
+        {"/metrics/accuracy/scale"},
+    ),
 ]
 
 
@@ -53,7 +65,7 @@ def test_a_total_that_cannot_be_or_differs_is_found(
     assert places(patched(BASES[base](), patches), rule) == where
 
 
-@pytest.mark.parametrize("rule", [f"EVAL00{i}" for i in range(1, 8)])
+@pytest.mark.parametrize("rule", [*(f"EVAL00{i}" for i in range(1, 8)), "EVAL012"])
 @pytest.mark.parametrize("base", BASES)
 def test_the_samples_have_possible_totals(base: str, rule: str) -> None:
     assert places(BASES[base](), rule) == set()

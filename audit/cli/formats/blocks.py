@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _LABEL = 18
 _LEFT = 28
 _NEXT = 7
+_NARROWEST = 30  # of a column of text
 _COMMAND = ": audit "
 # Comparisons, claims and pairs of rounds shown; the findings name every refused claim.
 _SHOWN = 20
@@ -112,7 +113,7 @@ def _head(word: str, what: str, label: str, width: int) -> Iterator[str]:
 def _hanging(line: str, width: int, indent: int) -> list[str]:
     return textwrap.wrap(
         visible(line),
-        max(width, 40),
+        max(width, _NARROWEST),
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         break_long_words=False,
@@ -196,11 +197,15 @@ def _more(number: int, noun: str, plural: str = "") -> list[str]:
 def _wrapped(text: str, room: int) -> list[str]:
     """Wrap a text, a p-value and an interval never in their middle."""
     tied = _TIED.sub(lambda match: match[0].replace(" ", _NO_BREAK), visible(text))
-    lines = textwrap.wrap(tied, max(room, 30), break_on_hyphens=False, break_long_words=False)
+    room = max(room, _NARROWEST)
+    lines = textwrap.wrap(tied, room, break_on_hyphens=False, break_long_words=False)
     return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def _labelled(label: str, text: str, width: int, indent: int = _LABEL) -> list[str]:
+    if width - indent < _NARROWEST and label:  # the text goes below its label
+        inner = len(label) - len(label.lstrip()) + 2
+        return [label, *(" " * inner + line for line in _wrapped(text, width - inner))] * bool(text)
     lines = _wrapped(text, width - indent)
     return [f"{label if n == 0 else '':<{indent}}{line}" for n, line in enumerate(lines)]
 

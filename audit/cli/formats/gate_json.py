@@ -31,6 +31,7 @@ def _document(
         "verdict": _WORDS[results.exit_status],
         "summary": counts.text,
         "policy": policy.source,
+        "policy_change": results.policy_change or None,
         "counts": {
             "studies": counts.studies,
             "claims": counts.claims,
@@ -42,6 +43,8 @@ def _document(
         },
         "rows": [_row(row) for row in rows],
         "files": files,
+        "since": results.base or None,
+        "removed": [{"path": path, "said": said} for path, said in results.removed],
         "skipped": list(results.skipped),
         "passed_over": [asdict(passed) for passed in results.passed_over],
     }
@@ -83,6 +86,8 @@ def _file(file: FileResult) -> dict[str, Any]:
     entry: dict[str, Any] = {"path": file.name, "exit_status": file.exit_status}
     if file.decision is not None:
         entry["decision"] = asdict(file.decision)
+    if file.since:
+        entry["since"] = list(file.since)
     if file.siblings:
         entry["siblings"] = list(file.siblings)
     if file.error is not None:

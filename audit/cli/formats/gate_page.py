@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from audit.cli.formats.gate_markdown import HEADING, reason_lines, row_cells
-from audit.cli.formats.gate_text import problem_lines, waiver_lines
+from audit.cli.formats.gate_text import policy_change_line, problem_lines, waiver_lines
 from audit.fleet.files import FileResults
 from audit.fleet.rows import Counts, Row
 from audit.numerals import counted
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # More lines than this no one reads in a picture; the table holds the rest.
 MOST_DRAWN = 100
 _ROW_INCHES = 0.44  # two lines of label
+_WIDTH_INCHES = 9.0  # names on one side, figures on the other
 
 
 def gate_page(rows: Sequence[Row], counts: Counts, results: FileResults, policy: Policy) -> str:
@@ -37,7 +38,9 @@ def _variables(
     footer = [f"policy: {policy.source}"]
     if results.skipped:
         footer.append(f"{counted(len(results.skipped), 'JSON file')} without schema_version")
+    changed = [policy_change_line(results, policy)] if results.policy_change else []
     lists = (
+        ("The policy changed", changed),
         ("Refused, and what to do next", [line for row in rows for line in reason_lines(row)]),
         ("What else fails", list(problem_lines(results, one_file=one_file))),
         ("Waived", [line for file in results.files for line in waiver_lines(file)]),
@@ -50,7 +53,7 @@ def _variables(
         "heading": HEADING,
         "rows": [
             {
-                "kind": row.word or ("unjudged" if row.badness else "nothing"),
+                "kind": f"is-{row.result.replace(' ', '-')} word-{row.word or 'none'}",
                 "cells": [shortened(cell, 160) for cell in row_cells(row)],
             }
             for row in rows
@@ -76,7 +79,7 @@ def forest_svg(rows: Sequence[Row]) -> tuple[Any, int]:
     from audit.pages.figures.figure import Figure
 
     with canvas.styled():
-        figure, (axes,) = canvas.panels(0.9 + _ROW_INCHES * len(shown))
+        figure, (axes,) = canvas.panels(0.9 + _ROW_INCHES * len(shown), width=_WIDTH_INCHES)
         forest.draw_lines(axes, shown)
         axes.set_xlabel("improvement as a share of the metric's scale, right of 0 is better")
         svg = canvas.svg(figure, "gate")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from audit.cli.formats import Style
 from audit.cli.formats.blocks import block
+from audit.cli.formats.colours import head
 from audit.cli.formats.text import skipped_lines
 from audit.cli.layout import text_table
 from audit.finding import Waiver
@@ -34,31 +36,47 @@ def _lines(
     one_file = len(results.files) == 1
     decisions = [visible(line) for line in decision_lines(results, one_file=one_file)]
     if decisions:
-        yield from (*decisions, "")
+        yield from (*(head(line, style) for line in decisions), "")
     wanted = [row for row in rows if row.badness or not style.quiet]
     if wanted and not one_file:
-        yield from _table(wanted)
+        yield from _table(wanted, style)
         yield ""
     for row in wanted:
         view = row.view
         if view is None:
             if one_file:
-                yield from (f"NOT JUDGED  {visible(row.study)}: {row.reason}", "")
+                yield from (head(f"NOT JUDGED  {visible(row.study)}: {row.reason}", style), "")
         elif one_file or view.refused or (style.verbose and view.claimed):
             named = "" if one_file else row.study
-            yield from (visible(line) for line in block(view, style.width, named))
+            yield from (head(visible(line), style) for line in block(view, style.width, named))
             yield ""
     problems = list(problem_lines(results, one_file=one_file))
     if problems:
         yield from (*problems, "")
+    history = list(since_lines(results))
+    if history and not style.quiet:
+        yield f"since {visible(results.base)}"
+        for line in history:
+            yield from textwrap.wrap(
+                visible(line), style.width - 2, initial_indent="  ", subsequent_indent="    "
+            )
+        yield ""
+    if results.policy_change:
+        yield from (*textwrap.wrap(visible(policy_change_line(results, policy)), style.width), "")
     yield from ending(counts, policy, style.width)
     if not counts.claims and counts.silent:
-        yield f"  next   no claim was found: {HOW_TO_CLAIM}"
-        yield f"         {NOTHING_CLAIMED}"
+        yield from _hung(f"  next   no claim was found: {HOW_TO_CLAIM}", style, 9)
+        yield from _hung(f"         {NOTHING_CLAIMED}", style, 9)
     for file in results.files:
-        yield from (visible(line) for line in (*sibling_lines(file), *waiver_lines(file)))
+        for line in (*sibling_lines(file), *waiver_lines(file)):
+            yield from _hung(visible(line), style, 2)
     if not style.quiet:
         yield from skipped_lines(results, style)
+
+
+def policy_change_line(results: FileResults, policy: Policy) -> str:
+    """Return what the branch changed about the policy, and which one judges."""
+    return f"the policy changed ({results.policy_change}): all files are judged, by {policy.source}"
 
 
 def ending(counts: Counts, policy: Policy, width: int) -> Iterator[str]:
@@ -67,19 +85,51 @@ def ending(counts: Counts, policy: Policy, width: int) -> Iterator[str]:
     if len(counts.text) + 3 + len(source) <= width:
         yield f"{counts.text}{source:>{width - len(counts.text)}}"
         return
-    yield counts.text
-    yield source
+    for text in (counts.text, source):
+        yield from textwrap.wrap(
+            text,
+            width,
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
 
 
-def _table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield two lines per row: who claims what, then its figures and what is said of them."""
-    heading, *lines = text_table(HEADING, map(_cells, rows))
-    yield heading
+def _table(rows: Sequence[Row], style: Style) -> Iterator[str]:
+    """Yield two lines per row: who claims what, then its figures and what is said of them.
+
+    Where that is wider than the terminal, what is claimed stands on lines of its own.
+    """
+    cells = [_cells(row) for row in rows]
+    heading, *lines = text_table(HEADING, cells)
     indent = " " * heading.index(HEADING[2])
-    for row, line in zip(rows, lines, strict=True):
+    below = [[] if row.view is None else [row.view.line] for row in rows]
+    if max(map(len, (heading, *lines))) > style.width:
+        claims = [claim for _, _, claim, _ in cells]
+        below = [[claim, *more] for claim, more in zip(claims, below, strict=True)]
+        narrow = [(result, study, runs) for result, study, _, runs in cells]
+        heading, *lines = text_table((HEADING[0], HEADING[1], HEADING[3]), narrow)
+        indent = " " * heading.index(HEADING[1])
+    yield heading
+    for line, texts in zip(lines, below, strict=True):
+        yield head(line, style)
+        for text in filter(None, texts):
+            yield from _hung(indent + _short(text), style, len(indent))
+
+
+def _hung(line: str, style: Style, indent: int) -> Iterator[str]:
+    """Yield a line in the width of the terminal, what does not fit indented below it."""
+    if len(line) <= style.width:
         yield line
-        if row.view is not None and row.view.line:
-            yield indent + _short(row.view.line)
+        return
+    yield from textwrap.wrap(
+        line,
+        max(style.width, indent + 20),
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+        drop_whitespace=True,
+    )
 
 
 def _cells(row: Row) -> tuple[str, str, str, str]:
@@ -111,6 +161,15 @@ def decision_lines(results: FileResults, *, one_file: bool) -> Iterator[str]:
         if file.decision is not None:
             study = "" if one_file else f"{study_name(file.name)}: "
             yield f"{file.decision.word}  {study}{file.decision.text}"
+
+
+def since_lines(results: FileResults) -> Iterator[str]:
+    """Yield what the branch changed about each study, and which studies it removed."""
+    for file in results.files:
+        if file.since:
+            yield f"{study_name(file.name)}: {'; '.join(file.since)}"
+    for path, said in results.removed:
+        yield f"removed: {path} ({said})"
 
 
 def sibling_lines(file: FileResult) -> Iterator[str]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from audit.cli.formats import Style
+from audit.cli.formats.colours import head
+from audit.cli.formats.colours import paint as _paint
 from audit.finding import Finding, Severity
 from audit.fleet.files import FileResult, FileResults
 from audit.numerals import counted
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 # Shown in full without -v: every error, then warnings up to so many rules in all.
 SHOWN = 3
-_SGR = {"error": "31;1", "warning": "33", "info": "36", "waived": "2", "dim": "2", "bold": "1"}
 _INDENT = 11
 
 
@@ -36,10 +37,6 @@ def render(results: FileResults, style: Style) -> str:
     return inert("\n\n".join(blocks) + "\n") if blocks else ""
 
 
-def _paint(text: str, name: str, style: Style) -> str:
-    return f"\x1b[{_SGR[name]}m{text}\x1b[0m" if style.colour else text
-
-
 def _file(file: FileResult, style: Style) -> Iterator[str]:
     if file.report is None:
         yield visible(str(file.error))
@@ -47,7 +44,7 @@ def _file(file: FileResult, style: Style) -> Iterator[str]:
     report = file.report
     yield from _header(file, report, style)
     if file.decision is not None:
-        yield from ("", f"  {visible(file.decision.line)}")
+        yield from ("", f"  {head(visible(file.decision.line), style)}")
     if report.analysis is not None:
         yield from _verdicts(report.analysis, style)
     groups = grouped(report.findings if style.verbose else report.found)
@@ -59,20 +56,31 @@ def _file(file: FileResult, style: Style) -> Iterator[str]:
         yield ""
         yield from _not_checked(report, style)
     yield ""
-    yield "  " + _last_line(report, hidden, bool(groups), style)
+    last = _last_line(report, hidden, bool(groups), style)
+    line = " "
+    for part in last.split("   "):  # a count is never broken in its middle
+        if line.strip() and len(line) + 3 + len(part) > style.width:
+            yield line
+            line = " "
+        line += f"   {part}" if line.strip() else f" {part}"
+    yield line
 
 
 def _header(file: FileResult, report: Report, style: Style) -> Iterator[str]:
-    name = shortened(file.name, style.width)
-    line = f"{name}   {shortened(file.summary, 160)}".rstrip()
-    painted = line.replace(name, _paint(name, "bold", style), 1)
+    name, summary = shortened(file.name, 4 * style.width), shortened(file.summary, 160)
     digest = f"sha256 {report.sha256[:12]}" if report.sha256 else ""
+    line = f"{name}   {summary}".rstrip()
+    below: list[str] = []
+    if len(line) + 3 + len(digest) > style.width:  # what the study is goes below its name
+        line, below = name, textwrap.wrap(summary, style.width - 2, break_on_hyphens=False)
+    painted = _paint(name, "bold", style) + line[len(name) :]
     gap = style.width - len(line) - len(digest)
     if gap >= 3:
         yield (painted + " " * gap + _paint(digest, "dim", style)).rstrip()
-        return
-    yield painted
-    yield _paint(digest.rjust(style.width), "dim", style)
+    else:
+        yield painted
+        below.append(digest)
+    yield from (f"  {part}" for part in below if part)
 
 
 def _verdicts(analysis: Analysis, style: Style) -> Iterator[str]:
@@ -82,7 +90,7 @@ def _verdicts(analysis: Analysis, style: Style) -> Iterator[str]:
     if lines:
         yield ""
     for line in lines:
-        yield ("  " + visible(line)).rstrip()
+        yield ("  " + head(visible(line), style)).rstrip()
 
 
 def _chosen(groups: tuple[Group, ...], style: Style) -> tuple[list[Group], list[Group]]:
@@ -106,7 +114,12 @@ def _group(group: Group, style: Style) -> Iterator[str]:
     label = "waived" if finding.waiver else finding.severity.label
     rule = f"{finding.rule} {finding.slug}"
     place = shortened(finding.pointer, 120) or "(whole file)"
-    yield f"  {_paint(label.ljust(7), label, style)}  {rule:<35} {place}".rstrip()
+    start = f"  {_paint(label.ljust(7), label, style)}  "
+    if _INDENT + 36 + len(place) <= style.width:
+        yield f"{start}{rule:<35} {place}".rstrip()
+    else:
+        yield f"{start}{rule}"
+        yield " " * _INDENT + place
     yield from _wrapped(shortened(finding.message, 600), style)
     if details(finding):
         yield from _wrapped(details(finding), style)
@@ -189,7 +202,7 @@ def _ending(results: FileResults, style: Style) -> Iterator[str]:
         words = ("clean", "refused or wrong", "could not be read", "met a bug in audit")
         parts = [f"{statuses.count(n)} {w}" for n, w in enumerate(words) if n in statuses]
         yield f"{len(statuses)} files: {', '.join(parts)}"
-    if results.skipped and not style.quiet:
+    if not style.quiet:
         yield from (_paint(line, "dim", style) for line in skipped_lines(results, style))
     sources = {file.report.policy.source for file in results.files if file.report is not None}
     for source in sorted(sources - {"built-in defaults"}):

@@ -16,7 +16,7 @@ from audit.pages.figures import (
     training,
     variance,
 )
-from audit.pages.figures.figure import Drawing, Figure, Figures
+from audit.pages.figures.figure import KINDS, SVG, Drawing, Figure, Figures
 
 if TYPE_CHECKING:
     from audit.pages.variables import Variables
@@ -37,11 +37,11 @@ FIGURES: tuple[tuple[str, str, Draw], ...] = (
 
 def figure_paths() -> tuple[str, ...]:
     """Return the paths, from the page, of all figures there are."""
-    return tuple(f"figures/{name}.svg" for name, _, _ in FIGURES)
+    return tuple(f"figures/{name}.{kind}" for name, _, _ in FIGURES for kind in KINDS)
 
 
-def draw(variables: Variables) -> Figures:
-    """Draw every figure that the data allows."""
+def draw(variables: Variables, kind: str = SVG) -> Figures:
+    """Draw every figure that the data allows, its file as ``svg`` or ``png``."""
     drawn: list[Figure] = []
     left_out: list[tuple[str, str]] = []
     for name, title, make in FIGURES:
@@ -51,7 +51,7 @@ def draw(variables: Variables) -> Figures:
                 left_out.append((title, made))
                 continue
             svg = canvas.svg(made.figure, name)
-        drawn.append(Figure(name, title, made.alt, svg, partial(_png, make, variables)))
+        drawn.append(Figure(name, title, made.alt, svg, partial(_png, make, variables), kind))
     return Figures(tuple(drawn), tuple(left_out))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from audit import numerals
 from audit.analysis.checkpoints import sides_by_step, steps_of
 from audit.pages.figures import canvas
+from audit.pages.figures.arm_looks import arm_looks
 from audit.pages.figures.figure import Drawing
 
 if TYPE_CHECKING:
@@ -35,16 +36,17 @@ def draw(variables: Variables) -> Drawing | str:
     beyond = steps[-1] + (steps[-1] - steps[0]) / (len(steps) - 1)
     figure, panels = canvas.panels(0.7 + 1.75 * len(trained), len(trained), share_x=True)
     words = []
-    for place, (axes, arm) in enumerate(zip(panels, trained, strict=True)):
+    looks = arm_looks(variables)
+    for axes, arm in zip(panels, trained, strict=True):
         axes.sharey(panels[0])
-        colour = canvas.ARM_COLOURS[place % 5]
-        _curves(axes, sides_by_step(study, measure, arm.name, steps), colour)
+        look = looks[arm.name]
+        _curves(axes, sides_by_step(study, measure, arm.name, steps), look.colour)
         axes.set_title(canvas.short(arm.label))
         axes.grid(axis="y")
         if len(window) > 1:
             side = study.side(arm.name, replace(measure, checkpoints=tuple(window)))
             axes.axvspan(window[0], window[-1], color=canvas.FAINT, alpha=0.12, linewidth=0)
-            _means(axes, side, beyond, canvas.ARM_MARKERS[place % 5], colour)
+            _means(axes, side, beyond, look.marker, look.colour)
             words.append(_words(arm, side))
     panels[-1].set_xlabel("step")
     ticks = {float(step): str(step) for step in steps}

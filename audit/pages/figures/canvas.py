@@ -23,20 +23,23 @@ if TYPE_CHECKING:
 INK, PAPER = "#1b1f24", "#fdfefe"
 FAINT = "#8b949e"
 BLUE, VERMILION, GREEN, PURPLE, ORANGE = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"
-ARM_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE)
+SKY = "#56b4e9"
+# Of arms, and of nothing else: green and vermilion are for what won and lost.
+ARM_COLOURS = (BLUE, ORANGE, PURPLE, SKY, INK)
 ARM_MARKERS = ("o", "s", "^", "D", "v")
 ARM_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
-WIDTH_INCHES = 7.2
+# At 400 pixels of a phone a text of 10 points still has 9 pixels.
+WIDTH_INCHES = 6.2
 # Settings of windows and servers, which no figure here uses.
 _OF_WINDOWS = ("backend", "interactive", "toolbar", "tk.", "webagg.", "date.epoch")
 _FONTS = "'DejaVu Sans', Verdana, Arial, sans-serif"
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: small, searchable, sharp at any size
     "font.family": ["DejaVu Sans"],  # shipped with matplotlib, so widths agree everywhere
-    "font.size": 9.5,
+    "font.size": 10,
     "axes.titlesize": 10.5,
-    "axes.labelsize": 9.5,
+    "axes.labelsize": 10,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
     "axes.titlelocation": "left",
@@ -71,11 +74,13 @@ def styled() -> Iterator[None]:
         yield
 
 
-def panels(height: float, rows: int = 1, *, share_x: bool = False) -> tuple[Figure, list[Axes]]:
-    """Return a figure of page width with panels below each other; ``height`` in inches."""
+def panels(
+    height: float, rows: int = 1, *, share_x: bool = False, width: float = WIDTH_INCHES
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with panels below each other; ``height`` and ``width`` in inches."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH_INCHES, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, 1, sharex=share_x, squeeze=False)
     return figure, list(axes[:, 0])
 

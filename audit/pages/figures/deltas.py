@@ -45,7 +45,7 @@ def _rows(variables: Variables) -> list[ForestLine]:
             low=r.low,
             high=r.high,
             text=numerals.estimate(r.value, r.low, r.high),
-            colour=canvas.BLUE,
+            colour=canvas.FAINT,
             hollow=min(r.seeds, default=0) == 1,
         )
         for r in variables.rounds
@@ -59,7 +59,7 @@ def _rows(variables: Variables) -> list[ForestLine]:
             low=d.low,
             high=d.high,
             text=numerals.estimate(d.value, d.low, d.high),
-            colour=canvas.VERMILION,
+            colour=canvas.INK,
             marker=_OWN,
             hollow=min(d.seeds) == 1,
         )
@@ -70,7 +70,7 @@ def _rows(variables: Variables) -> list[ForestLine]:
 
 
 def _pair(delta: Delta, *, several: bool) -> str:
-    label = canvas.short(delta.arm_name, 20) + " − " + canvas.short(delta.against_name, 20)  # noqa: RUF001
+    label = canvas.short(delta.arm, 20) + " − " + canvas.short(delta.against, 20)  # noqa: RUF001
     return f"{label}\n{canvas.short(delta.where.removeprefix('on '), 44)}" if several else label
 
 
@@ -96,8 +96,8 @@ def _legend(figure: Figure, axes: Axes, rows: list[ForestLine]) -> None:
 
     handles: list[Any] = []
     for colour, marker, words in (
-        (canvas.BLUE, "o", "round, as printed"),
-        (canvas.VERMILION, _OWN, "this file"),
+        (canvas.FAINT, "o", "round, as printed"),
+        (canvas.INK, _OWN, "this file"),
     ):
         if any(row.marker == marker for row in rows):
             handles.append(Line2D([], [], color=colour, marker=marker, label=words))

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from matplotlib import figure as drawn
 
 
+SVG, PNG = "svg", "png"
+KINDS = (SVG, PNG)
+
+
 @dataclass(frozen=True)
 class Figure:
     """One figure of a page.
@@ -28,6 +32,8 @@ class Figure:
     alt : str
         What it shows, in words.
     svg : bytes
+    kind : str
+        Of its file beside the page: ``svg`` or ``png``.
     """
 
     name: str
@@ -35,11 +41,17 @@ class Figure:
     alt: str
     svg: bytes
     _png: Callable[[], bytes] = field(repr=False, compare=False)
+    kind: str = SVG
 
     @property
     def path(self) -> str:
         """Where its file lies, from the page: ``figures/deltas.svg``."""
-        return f"figures/{self.name}.svg"
+        return f"figures/{self.name}.{self.kind}"
+
+    @property
+    def data(self) -> bytes:
+        """What its file holds."""
+        return self.svg if self.kind == SVG else self.png()
 
     @property
     def inline(self) -> Markup:

@@ -37,9 +37,9 @@ def draw(variables: Variables) -> Drawing | str:
     for place, study in enumerate(studies):
         _interval(axes, place, (study.low, study.high), study.delta, *_LOOKS[study.word])
     if delta.low is not None and delta.high is not None:
-        axes.axvspan(delta.low, delta.high, color=canvas.BLUE, alpha=0.12, linewidth=0)
+        axes.axvspan(delta.low, delta.high, color=canvas.FAINT, alpha=0.22, linewidth=0)
         ends = (delta.low, delta.high)
-        _interval(axes, len(studies), ends, delta.value or 0.0, canvas.BLUE, "D")
+        _interval(axes, len(studies), ends, delta.value or 0.0, canvas.INK, "D")
     together = f"all {delta.seeds_text} runs"
     labels = [f"seed {study.seed}" for study in studies]
     axes.set_yticks(range(len(studies) + 1), [*labels, together])
@@ -72,8 +72,8 @@ def _legend(axes: Axes, words: set[str]) -> None:
         for word, (colour, marker) in _LOOKS.items()
         if word in words
     ]
-    handles.append(Line2D([], [], color=canvas.BLUE, marker="D", label="all runs together"))
-    axes.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    handles.append(Line2D([], [], color=canvas.INK, marker="D", label="all runs together"))
+    axes.figure.legend(handles=handles, loc="outside lower center", ncols=2)
 
 
 def _words(studies: list[OneSeedStudy], delta: Delta) -> str:

@@ -1,4 +1,7 @@
-"""Power against training seeds per arm, for the effect seen and for the one that matters."""
+"""Power against training seeds per arm, for the effect that matters.
+
+The power for a difference that was seen says nothing beyond its p-value, so it is not drawn.
+"""
 
 from __future__ import annotations
 
@@ -50,21 +53,16 @@ Line = tuple[str, list[float], str, str]
 
 def _lines(comparison: Comparison, design: Design) -> list[Line]:
     span = comparison.measure.span or 1.0
-    effects = {"the effect that matters": comparison.settings.target_effect}
-    if comparison.delta:
-        effects["the delta seen"] = abs(comparison.delta)
+    effect = comparison.settings.target_effect
     as_seen = design.components.with_seed_sd(design.spread.sd)
     lines = []
-    for (name, effect), colour in zip(
-        effects.items(), (canvas.BLUE, canvas.VERMILION), strict=False
+    for parts, dash, sd in (
+        (as_seen, "--", "sd as estimated"),
+        (design.planned, "-", "sd at its upper limit"),
     ):
-        for parts, dash, sd in (
-            (design.planned, "-", "sd at its upper limit"),
-            (as_seen, "--", "sd as estimated"),
-        ):
-            values = [_power(effect / span, parts, seeds, design) for seeds in _SEEDS]
-            label = f"{numerals.fraction(effect, 3)}, {name}; {sd}"
-            lines.append((label, values, colour, dash))
+        values = [_power(effect / span, parts, seeds, design) for seeds in _SEEDS]
+        label = f"to see {numerals.signed(effect)}, {sd}"
+        lines.append((label, values, canvas.INK, dash))
     return lines
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from audit import numerals
 from audit.pages.arms import ShownArm
 from audit.pages.figures import canvas
+from audit.pages.figures.arm_looks import ArmLook, arm_looks
 from audit.pages.figures.figure import Drawing
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from audit.views.run_view import RunView
 
 # Beyond these, lines and labels are a thicket.
-_MOST_LABELS = 12
+_MOST_LABELS = 24
 _HEIGHT_INCHES = 3.4
+_LABEL_INCHES = 0.17
 
 
 def draw(variables: Variables) -> Drawing | str:
@@ -28,19 +30,22 @@ def draw(variables: Variables) -> Drawing | str:
         return "no run has a score"
     if max(len(arm.runs) for arm in trained) < 2:
         return "each arm has one training run, so there is no spread to show"
-    figure, (axes,) = canvas.panels(_HEIGHT_INCHES)
+    labels = _by_score(trained[-1])
+    height = max(_HEIGHT_INCHES, 1.0 + _LABEL_INCHES * len(labels))
+    figure, (axes,) = canvas.panels(height)
+    looks = arm_looks(variables)
     seeds = sorted({seed for arm in trained for seed in arm.by_seed})
     for number, seed in enumerate(seeds):
         _join(axes, shown, seed, _offset(number, len(seeds)))
     for place, arm in enumerate(shown):
-        _points(axes, arm, place, seeds)
-    axes.set_xticks(range(len(shown)), [canvas.short(arm.label, 26) for arm in shown])
-    axes.set_xlim(-0.62, len(shown) - 0.38)
-    axes.margins(y=0.14)
+        _points(axes, arm, place, seeds, looks[arm.name])
+    axes.set_xticks(range(len(shown)), [_name(arm, looks[arm.name]) for arm in shown])
+    axes.set_xlim(-0.4, len(shown) - 0.2)
+    axes.margins(y=0.1)
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="y")
     axes.set_ylabel(canvas.short(variables.metric, 40))
-    _labels(axes, trained[-1], len(shown) - 1)
+    _labels(axes, labels, len(shown) - 1, seeds, height)
     return Drawing(figure, "Scores of every run. " + " ".join(_words(arm) for arm in shown))
 
 
@@ -60,38 +65,73 @@ def _join(axes: Axes, shown: list[ShownArm], seed: int, offset: float) -> None:
     axes.plot(xs, scores, color=canvas.FAINT, linewidth=1.2, zorder=1)
 
 
-def _points(axes: Axes, arm: ShownArm, place: int, seeds: list[int]) -> None:
-    colour = canvas.FAINT if arm.is_base else canvas.ARM_COLOURS[(place - 1) % 5]
-    marker = "o" if arm.is_base else canvas.ARM_MARKERS[(place - 1) % 5]
+def _name(arm: ShownArm, look: ArmLook) -> str:
+    """Return what stands below an arm: its label and its mean."""
+    return f"{canvas.short(look.label, 22)}\nmean {numerals.fraction(arm.score, 3)}"
+
+
+def _points(axes: Axes, arm: ShownArm, place: int, seeds: list[int], look: ArmLook) -> None:
     known = _scored(arm)
     for number, (run, score) in enumerate(known):
         joined = not arm.is_base and run.seed in seeds
         order = (seeds.index(run.seed or 0), len(seeds)) if joined else (number, len(known))
-        axes.plot(place + _offset(*order), score, marker, color=colour, markersize=7, zorder=3)
+        x = place + _offset(*order)
+        axes.plot(x, score, look.marker, color=look.colour, markersize=7, zorder=3)
     if arm.score is not None:
-        axes.plot([place - 0.2, place + 0.2], [arm.score] * 2, color=colour, linewidth=1, zorder=2)
-        axes.annotate(
-            f"mean\n{numerals.fraction(arm.score, 3)}",
-            (place - 0.22, arm.score),
-            va="center",
-            ha="right",
-            fontsize=8,
-        )
+        ends = [place - 0.22, place + 0.22]
+        axes.plot(ends, [arm.score] * 2, color=look.colour, linewidth=1.6, zorder=2)
 
 
-def _labels(axes: Axes, arm: ShownArm, place: int) -> None:
-    """Name the seeds beside the last arm, one label for runs of one score, none overlapping."""
-    by_score: dict[float, list[str]] = {}
+def _by_score(arm: ShownArm) -> dict[float, list[int]]:
+    """Return the seeds of an arm by their score, lowest first; none where there are too many."""
+    found: dict[float, list[int]] = {}
     for seed, score in sorted(arm.by_seed.items()):
-        by_score.setdefault(score, []).append(str(seed))
+        found.setdefault(score, []).append(seed)
+    return dict(sorted(found.items())) if len(found) <= _MOST_LABELS else {}
+
+
+def _labels(
+    axes: Axes, labels: dict[float, list[int]], place: int, seeds: list[int], height: float
+) -> None:
+    """Name the seeds beside the last arm, a thin line from each point to its label."""
     low, high = axes.get_ylim()
-    gap = (high - low) * 0.16 / _HEIGHT_INCHES
-    last = low - gap
-    for score, seeds in sorted(by_score.items())[:_MOST_LABELS]:
-        last = max(score, last + gap)
-        word = "seed" if len(seeds) == 1 else "seeds"
-        names = canvas.short(f"{word} {', '.join(seeds)}", 18)
-        axes.text(place + 0.2, last, names, va="center", fontsize=8)
+    gap = (high - low) * _LABEL_INCHES / (height - 0.9)
+    for (score, named), level in zip(labels.items(), spread_out(list(labels), gap), strict=True):
+        for seed in named:
+            x = place + _offset(seeds.index(seed), len(seeds))
+            axes.plot(
+                [x, place + 0.27], [score, level], color=canvas.FAINT, linewidth=0.6, zorder=1.5
+            )
+        word = "seed" if len(named) == 1 else "seeds"
+        names = canvas.short(f"{word} {', '.join(map(str, named))}", 20)
+        axes.text(place + 0.29, level, names, va="center", fontsize=8)
+
+
+def spread_out(wanted: list[float], gap: float) -> list[float]:
+    """Return places at least ``gap`` apart, in the order given, nearest to those wanted.
+
+    Parameters
+    ----------
+    wanted : list of float
+        Rising.
+    gap : float
+        Least distance of neighbours.
+
+    Notes
+    -----
+    Least squares under an order, by pooling adjacent violators: with ``gap`` times its place taken
+    from each, the places must only rise.
+    """
+    pools: list[tuple[float, int]] = []  # mean and size
+    for number, value in enumerate(wanted):
+        mean, size = value - gap * number, 1
+        while pools and pools[-1][0] > mean:
+            before, members = pools.pop()
+            mean = (mean * size + before * members) / (size + members)
+            size += members
+        pools.append((mean, size))
+    level = [mean for mean, size in pools for _ in range(size)]
+    return [value + gap * number for number, value in enumerate(level)]
 
 
 def _words(arm: ShownArm) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from audit import numerals
 from audit.facts.curves import Curve, curves
 from audit.pages.figures import canvas
+from audit.pages.figures.arm_looks import ArmLook, arm_looks
 from audit.pages.figures.figure import Drawing
 
 if TYPE_CHECKING:
@@ -41,12 +42,13 @@ def draw(variables: Variables) -> Drawing | str:
     missing = [title for title, series in _PANELS if (title, series) not in shown]
     figure, panels = canvas.panels(0.9 + 1.55 * len(shown), len(shown), share_x=True)
     arms = list(dict.fromkeys(curve.arm for curve in found))
+    looks = arm_looks(variables)
     for axes, (title, series) in zip(panels, shown, strict=True):
-        _panel(axes, title, series, found, arms)
+        _panel(axes, title, series, found, {arm: looks[arm] for arm in arms})
     panels[-1].set_xlabel("step")
     _whole_steps(panels[-1], found)
     told = "mean of the runs" if len(found) > _MOST_RUNS else "one line per run"
-    _legend(figure, [f"{canvas.short(arm)}, {told}" for arm in arms])
+    _legend(figure, [looks[arm] for arm in arms], told)
     without = f" Not logged: {', '.join(missing)}." if missing else ""
     return Drawing(figure, _words(found, arms, shown) + without)
 
@@ -56,33 +58,33 @@ def _panel(
     title: str,
     series: Callable[[Curve], tuple[float | None, ...]],
     found: tuple[Curve, ...],
-    arms: list[str],
+    looks: dict[str, ArmLook],
 ) -> None:
     # Arms often log the very same figures; shifted a little, both lines are seen.
     few = max(len(curve.steps) for curve in found) <= 30
     many = len(found) > _MOST_RUNS
     for curve in found:
-        place = arms.index(curve.arm) % 5
-        shift = 0.05 * (arms.index(curve.arm) - (len(arms) - 1) / 2) if few else 0.0
+        look = looks[curve.arm]
+        shift = 0.05 * (list(looks).index(curve.arm) - (len(looks) - 1) / 2) if few else 0.0
         pairs = [(s, v) for s, v in zip(curve.steps, series(curve), strict=True) if v is not None]
         axes.plot(
             [step + shift for step, _ in pairs],
             [value for _, value in pairs],
-            color=canvas.ARM_COLOURS[place],
-            linestyle="-" if many else canvas.ARM_DASHES[place],
-            marker=canvas.ARM_MARKERS[place] if few and not many else None,
+            color=look.colour,
+            linestyle="-" if many else look.dash,
+            marker=look.marker if few and not many else None,
             markersize=4.5,
             linewidth=0.7 if many else 1.2,
             alpha=0.3 if many else 0.85,
         )
-    for number, arm in enumerate(arms if many else ()):
+    for arm, look in looks.items() if many else ():
         means = _means([curve for curve in found if curve.arm == arm], series)
         axes.plot(
             list(means),
             list(means.values()),
-            color=canvas.ARM_COLOURS[number % 5],
-            linestyle=canvas.ARM_DASHES[number % 5],
-            marker=canvas.ARM_MARKERS[number % 5] if few else None,
+            color=look.colour,
+            linestyle=look.dash,
+            marker=look.marker if few else None,
             markersize=4.5,
         )
     axes.set_title(title)
@@ -109,22 +111,22 @@ def _whole_steps(axes: Axes, found: tuple[Curve, ...]) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=min(10, last), integer=True))
 
 
-def _legend(figure: Figure, labels: list[str]) -> None:
+def _legend(figure: Figure, looks: list[ArmLook], told: str) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
         Line2D(
             [],
             [],
-            color=canvas.ARM_COLOURS[n % 5],
-            linestyle=canvas.ARM_DASHES[n % 5],
-            marker=canvas.ARM_MARKERS[n % 5],
+            color=look.colour,
+            linestyle=look.dash,
+            marker=look.marker,
             markersize=4.5,
-            label=label,
+            label=f"{look.label}, {told}",
         )
-        for n, label in enumerate(labels)
+        for look in looks
     ]
-    canvas.legend(figure, handles, min(3, len(labels)))
+    canvas.legend(figure, handles, min(2, len(handles)))
 
 
 def _words(

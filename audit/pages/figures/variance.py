@@ -36,7 +36,7 @@ def draw(variables: Variables) -> Drawing | str:
     parts = _parts(comparison.design, span, per_task=comparison.kind == "per-task")
     figure, (axes,) = canvas.panels(0.95 + 0.48 * len(parts))
     for place, part in enumerate(parts):
-        axes.barh(place, part.sd, height=0.55, color=canvas.ARM_COLOURS[place % 5])
+        axes.barh(place, part.sd, height=0.55, color=canvas.FAINT)
         if part.low is not None and part.high is not None:
             axes.plot([part.low, part.high], [place, place], color=canvas.INK, linewidth=1.2)
             axes.plot([part.low, part.high], [place] * 2, "|", color=canvas.INK, markersize=8)
