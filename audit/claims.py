@@ -185,27 +185,21 @@ _TERM = (
 )
 
 
-def claimed_controls(texts: Iterable[str], arms: Iterable[str]) -> tuple[str, ...]:
+def claimed_controls(texts: Iterable[str]) -> frozenset[str]:
     """Return the arms that claims set others against, and that no claim is itself about.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        Claims as people type them; one that cannot be read names none.
-    arms : iterable of str
-        The arms there are; a claim may write them in any case.
+    In lower case, as claims may be typed in any; a claim that cannot be read names none.
     """
-    names = tuple(arms)
     over: set[str] = set()
     about: set[str] = set()
     for text in texts:
         try:
-            claim = parse_claim(text, Names(names, (), ()))
+            claim = parse_claim(text)
         except UsageError:
             continue
         over.add(claim.against.casefold())
         about.add(claim.arm.casefold())
-    return tuple(name for name in names if name.casefold() in over - about)
+    return frozenset(over - about)
 
 
 def parse_claim(text: str, names: Names | None = None) -> Claim:

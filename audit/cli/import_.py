@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from audit.claims import claimed_controls
 from audit.cli import import_folder
 from audit.cli.import_words import pair, scale_of
 from audit.cli.imported_file import finish, put
@@ -195,7 +196,7 @@ def _document(options: argparse.Namespace) -> tuple[dict[str, Any], tuple[str, .
     layout = Layout(
         method=options.method,
         controls=tuple(options.control),
-        claims=tuple(options.claim),
+        claimed=claimed_controls(options.claim),
         base=tuple(options.base),
         seed_from=pattern,
     )

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from audit.claims import claimed_controls
 from audit.cli.import_words import pair, scale_of
 from audit.cli.imported_file import finish
 from audit.errors import AuditError, InputError, UsageError
@@ -185,7 +186,7 @@ def _said(options: argparse.Namespace) -> Said:
         method=_one(options.method, given, "method"),
         base=bases[0] if bases else None,
         control=(*options.control, *_list(given, "control")),
-        claims=tuple(options.claim),
+        claimed=claimed_controls(options.claim),
         arm=tuple(pair(text, "--arm NAME=FILES") for text in (*options.arm, *_list(given, "arm"))),
         arm_from=_one(options.arm_from, given, "arm_from"),
         seed_from=_one(options.seed_from, given, "seed_from"),

@@ -9,7 +9,6 @@ from pathlib import PurePath
 from typing import Any
 
 from audit import __version__
-from audit.claims import claimed_controls
 from audit.errors import ImportRefused, UsageError
 from audit.importers.absent import with_absent_as_errors
 from audit.importers.draft import Draft, DraftRun, Options
@@ -47,8 +46,8 @@ class Layout:
         The top arm; else the format's own, else the first that is no control.
     controls : tuple of str
         Arms the top arm is compared with.
-    claims : tuple of str
-        Claims as typed; where no control is named, theirs is.
+    claimed : frozenset of str
+        Arms, in lower case, that claims set others against: the controls where none is named.
     base : tuple of str
         Arms that are the untrained model.
     seed_from : str or None
@@ -57,7 +56,7 @@ class Layout:
 
     method: str | None = None
     controls: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()
+    claimed: frozenset[str] = frozenset()
     base: tuple[str, ...] = ()
     seed_from: str | None = None
 
@@ -245,7 +244,7 @@ def _arms(
     if not trained:
         raise ImportRefused("no training run among the files, only the untrained model")
     roles = {name: role for draft in drafts for name, role in draft.roles.items()}
-    claimed = claimed_controls(layout.claims, (name for name in trained if name != layout.method))
+    claimed = [n for n in trained if n.casefold() in layout.claimed and n != layout.method]
     roles |= dict.fromkeys(layout.controls or claimed, "control")
     for name in _controls_by_name(trained):
         roles.setdefault(name, "control")

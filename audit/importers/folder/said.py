@@ -19,8 +19,8 @@ class Said:
         The top arm, and the arm that is the untrained model.
     control : tuple of str
         Arms that the top arm is compared with, by their short or long names.
-    claims : tuple of str
-        Claims as typed; where no control is named, theirs is.
+    claimed : frozenset of str
+        Arms, in lower case, that claims set others against: the controls where none is named.
     arm : tuple of (str, str)
         Arm and pattern of the runs or files that belong to it.
     arm_from, seed_from : str or None
@@ -47,7 +47,7 @@ class Said:
     method: str | None = None
     base: str | None = None
     control: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()
+    claimed: frozenset[str] = frozenset()
     arm: tuple[tuple[str, str], ...] = ()
     arm_from: str | None = None
     seed_from: str | None = None
@@ -83,7 +83,12 @@ class Said:
         given: dict[str, list[str]] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if entry.name == "claims" or value in (None, (), {}, False):  # claims stand in the file
+            if entry.name == "claimed" or value in (
+                None,
+                (),
+                {},
+                False,
+            ):  # claims stand in the file
                 continue
             option = f"--{_OPTIONS.get(entry.name, entry.name.replace('_', '-'))}"
             given[option] = _typed(entry.name, value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from audit.claims import claimed_controls
 from audit.errors import ImportRefused, UsageError
 from audit.importers.folder.arm_names import CONTROLS, ArmNames
 from audit.importers.folder.composing import ComposedStudy
@@ -131,7 +130,7 @@ def _roles(
             raise UsageError(f"no arm {name!r}; there are {', '.join(names)}")
     controls = tuple(known[name] for name in said.control)
     method = known[said.method] if said.method else None
-    controls = controls or claimed_controls(said.claims, (n for n in names if n != method))
+    controls = controls or tuple(n for n in names if n.casefold() in said.claimed and n != method)
     if not controls and len(names) > 1:
         called = [name for name in names if CONTROLS.match(name) and name != method]
         if len(called) == 1:
