@@ -10,7 +10,7 @@ from pathlib import Path
 
 from audit.cli.examples import add_examples
 from audit.cli.import_words import pair
-from audit.cli.judging_options import add_policy_source, policy_named
+from audit.cli.judging_options import add_policy_source, policy_named, report_not_searched
 from audit.cli.output import add_output, guard, publish
 from audit.errors import ImportRefused, InputError, UsageError
 from audit.policy import Policy
@@ -119,9 +119,12 @@ def _refuse_unrecorded_looks(path: str, policy: Policy) -> None:
 
     A statement rests on the file alone, which whoever reads it may have without its history.
     """
+    from audit.fleet.files import FileResults
     from audit.fleet.judging import Choices, Judge
 
-    for view in Judge(policy, Choices())(path).claims:
+    found = Judge(policy, Choices())(path)
+    report_not_searched(FileResults((found,)))
+    for view in found.claims:
         if view.slug == "looks-not-recorded":
             raise ImportRefused(f"{view.sentence}: {view.reason}; {view.settles}", path=path)
 

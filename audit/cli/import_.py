@@ -171,12 +171,8 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
     document, notes = _document(options)
     if options.to:
-        put(
-            _records(document, options.retrieved),
-            options.output,
-            force=options.force,
-            inputs=_inputs(options),
-        )
+        records = _records(document, options.retrieved)
+        put(records, options.output, force=options.force, inputs=_inputs(options))
         return 0
     kept = finish(document, options, _inputs(options))
     if not options.quiet:

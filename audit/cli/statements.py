@@ -1,4 +1,4 @@
-"""``audit verify FILE.intoto.json``: does a statement follow from the results file beside it?"""
+"""``audit verify FILE.intoto.json``: whether a statement follows from the file beside it."""
 
 from __future__ import annotations
 

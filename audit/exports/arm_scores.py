@@ -163,8 +163,8 @@ def one_arm(report: Report, name: str | None, *, even_refused: bool) -> list[Arm
     UsageError
         When there is no such arm.
     ImportRefused
-        When the arm has no score, when a run of it did not finish, so that the mean of the others
-        is no figure of the recipe, or when a claim about it is refused.
+        When the arm has no score, when a run that was launched has none, so that the mean of the
+        others is no figure of the recipe, or when a claim about it is refused.
     """
     results = report.case.results
     arm = results.arm(name or "method")
@@ -172,14 +172,15 @@ def one_arm(report: Report, name: str | None, *, even_refused: bool) -> list[Arm
         names = [one.name for one in results.arms]
         hint = did_you_mean(str(name), names)
         raise UsageError(f"no arm {name!r}{hint}; the file has {', '.join(names)}")
-    lost = [run for run in arm.runs if not run.finished]
-    if lost:
-        raise ImportRefused(
-            f"{len(lost)} of {len(arm.runs)} runs of {arm.name} did not finish: the mean of the "
-            "others is no figure of the recipe",
-            path=results.name,
-        )
     scores = [score for score in arm_scores(report) if score.arm == arm.name]
+    for score in scores:
+        launched = len(arm.runs) + len(score.side.unlisted)
+        if len(score.runs) < launched:
+            raise ImportRefused(
+                f"{launched - len(score.runs)} of {launched} runs of {arm.name} did not finish or "
+                f"have no {score.metric}: the mean of the others is no figure of the recipe",
+                path=results.name,
+            )
     if not scores:
         raise ImportRefused(f"no finished run of {arm.name} has a score", path=results.name)
     refused = next((v for score in scores for v in score.views if v.refused), None)

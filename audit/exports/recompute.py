@@ -7,7 +7,6 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +193,8 @@ def _differences(said: Any, found: Any, pointer: str) -> Iterator[str]:
 
 def _difference(pointer: str, said: Any, found: Any) -> str:
     if isinstance(said, str) and isinstance(found, str):
-        alike = len(commonprefix([said, found]))
+        pairs = enumerate(zip(said, found, strict=False))
+        alike = next((i for i, (one, other) in pairs if one != other), min(len(said), len(found)))
         if alike > _LONGEST // 2:  # show where they part
             cut = alike - _LONGEST // 4
             said, found = f"...{said[cut:]}", f"...{found[cut:]}"
