@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.cli.examples import add_examples
+from audit.cli.folder_of_runs import with_runs
 from audit.cli.formats import FORMATS, Style, render
 from audit.cli.judging_options import (
     add_output_options,
@@ -105,7 +106,8 @@ def main(options: argparse.Namespace) -> int:
         policy = replace(policy, source=f"{policy.source}, and {before.source}")
     visit = partial(_visit, options)
     wanted = _wanted(None if change else changes)
-    results = joined(collect(options.paths, judge, visit, wanted=wanted), judge)
+    found = collect(options.paths, judge, visit, wanted=wanted)
+    results = joined(with_runs(options, found, own.claims, judge.of_source), judge)
     results = replace(results, policy_change=change, base=options.changed_since or "")
     if changes is not None:
         from audit.fleet.since import with_history

@@ -169,9 +169,12 @@ def _matches(log: RunLog) -> tuple[StepMatch, ...]:
             groups = [rewards[at : at + size] for at in starts]
             theirs = [advantages[at : at + size] for at in starts]
             match = matching_estimators(groups, theirs, decimals, epsilon)
-            apart = due is not None and due not in match.names and bool(match.names & WHITENINGS)
+            apart = due is not None and due not in match.names
+            apart = apart and (
+                bool(match.names & WHITENINGS) or (due == BATCH_SCALED and not match.names)
+            )
             again = apart and is_rescaled(str(due), groups, theirs, decimals, epsilon)
-            if again and due == BATCH_SCALED and match.ddof is None:
+            if again and due == BATCH_SCALED and match.names <= WHITENINGS and match.ddof is None:
                 # Its standard deviation may be that of a larger batch, of which this is a part.
                 match, again = EstimatorMatch(match.names | {due}), False
             known[key] = match, again

@@ -66,12 +66,14 @@ def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
             errors = list(_wrong(rewards, advantages, size or len(rewards), formula, rounded))
             wrong[key] = errors
         held += len(rewards) - len(errors)
-        if errors and all(
-            abs(advantages[index]) == rounded.limit < abs(right) and advantages[index] * right > 0
+        ends = [
+            index
             for index, right in errors
-        ):
-            cut += [(place, index) for index, _ in errors]
-            continue
+            if abs(advantages[index]) == rounded.limit < abs(right)
+            and advantages[index] * right > 0
+        ]
+        cut += [(place, index) for index in ends]
+        errors = [(index, right) for index, right in errors if index not in ends]
         rescaled = rescaled and (not errors or estimators.rescaled(log, rewards, advantages))
         for index, expected in errors:
             pointer = step_pointer(log, place, "advantages", index)

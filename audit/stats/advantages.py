@@ -325,7 +325,7 @@ def _weighted(
         if not (np.abs(a - slope * x - shift) <= slack).all():
             continue
         centre, width = -shift / slope, 1 / slope
-        # Without a shift any constant factor, such as a weight of the reward, gives a straight line.
+        # Without a shift any constant factor, as a weight of the reward, gives a straight line.
         if abs(shift) <= slack.max() and abs(width / float(x.std()) - 1) > _UNSHIFTED:
             continue
         most = (centre - low) * (high - centre)

@@ -52,7 +52,7 @@ def test_what_is_imported_can_be_verified_from_a_pipe(
         (["auto", SAMPLES / "chart.vg.json"], 2, "it looks like a Vega chart"),
         (["auto", "absent.json"], 2, "cannot be read"),
         (["auto", "absent*.json"], 2, "no file matches this pattern"),
-        (["tea-leaves", ONE_SEED], 2, "no importer 'tea-leaves'"),
+        (["tea-leaves", ONE_SEED], 2, "no file, folder or importer 'tea-leaves'"),
         (["whileai"], 2, "no file given"),
         (["whileai", ONE_SEED, "--scale", "100-0"], 2, "--scale"),
         (["whileai", ONE_SEED, "--arm", "name"], 2, "--arm NAME=FILES"),
