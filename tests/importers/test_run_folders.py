@@ -188,6 +188,18 @@ class _Acts:
         return (Path.touch, (self.mark,))
 
 
+def test_files_that_hold_no_whole_answer_are_named_with_what_is_wrong(tmp_path: Path) -> None:
+    for arm in ("plain", "new"):
+        folder = tmp_path / arm / "seed1"
+        folder.mkdir(parents=True)
+        (folder / "answers.jsonl").write_text(
+            '{"id": 1, "correct": true}\n{"id": 2, "corr', "utf-8"
+        )
+    told = r"new/seed1/answers\.jsonl: its last line is cut off and is dropped; .*plain/seed1"
+    with pytest.raises(InputError, match=told):
+        brought(tmp_path)
+
+
 def test_a_pickle_under_a_text_file_s_name_is_refused_unopened(tmp_path: Path) -> None:
     made.verl_agent_loop(tmp_path / "runs")
     mark = tmp_path / "ran"

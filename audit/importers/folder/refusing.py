@@ -57,7 +57,11 @@ def refuse_no_evaluation(runs: Sequence[Joined], pieces: Sequence[RunPiece]) -> 
     if any(e.counts or e.error for run in runs for e, _ in run.evaluations):
         return
     if not runs:
-        raise InputError("no run and no evaluation among the files")
+        files = {found.relative: found for piece in pieces for found in piece.files}
+        looked_at = [found for _, found in sorted(files.items())]
+        told = [note for found in looked_at for note in found.notes][:3]
+        shown = "; ".join(told) or "read: " + ", ".join(found.name for found in looked_at[:3])
+        raise InputError(f"no run and no evaluation among the files; {shown}")
     seeds = find_seeds(runs, None)
     read = ", ".join(
         run.label + ("" if seed is None else f" (seed {seed})")
