@@ -58,7 +58,7 @@ def test_what_is_imported_can_be_verified_from_a_pipe(
         (["whileai", ONE_SEED, "--arm", "name"], 2, "--arm NAME=FILES"),
         (["long-table", ONE_SEED, "--column", "sed=x"], 2, "no role 'sed'"),
         (["long-table", ONE_SEED, "--column", "seed=x"], 2, "not a long table"),
-        (["auto", ONE_SEED, "--seed-from", "config"], 2, "come without a trainer's settings"),
+        (["auto", ONE_SEED, "--seed-from", "config"], 2, "comes without a trainer's settings"),
     ],
 )
 def test_each_failure_has_its_status_and_one_line(

@@ -237,15 +237,13 @@ def drawn_log(
     run["telemetry"]["advantage"] |= advantage
     for step in run["training"]:
         r = state.normal(0.4, 0.3, (3, 4)) if rewards is None else rewards(state)
-        scaled = {
-            "grpo": lambda r: (
-                r.std(axis=1, ddof=1, keepdims=True) + run["telemetry"]["advantage"]["epsilon"]
-            ),
-            "dr_grpo": lambda r: 1.0,
-            "rloo": lambda r: 0.75,
-            "grpo_batch": lambda r: r.std(ddof=1) + 1e-4,
-        }[name](r)
-        a = change((r - r.mean(axis=1, keepdims=True)) / scaled)
+        width = {
+            "grpo": r.std(axis=1, ddof=1, keepdims=True) + run["telemetry"]["advantage"]["epsilon"],
+            "dr_grpo": 1.0,
+            "rloo": 0.75,
+            "grpo_batch": r.std(ddof=1) + 1e-4,
+        }[name]
+        a = change((r - r.mean(axis=1, keepdims=True)) / width)
         step["rewards"], step["advantages"] = r.ravel().tolist(), a.ravel().tolist()
     return document
 
