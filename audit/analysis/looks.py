@@ -27,8 +27,8 @@ class ClaimLook:
     kind : str
         ``one-look`` (no plan), ``plan``, or ``after-unplanned-look``.
     threshold, equivalence_threshold : float or None
-        The p-value, and for equivalence both one-sided ones, must be below it; None before the
-        first look of a plan, for equivalence also where the claim's own level holds.
+        The p-value, and for equivalence both one-sided ones, must be below it; None where the
+        claim cannot be judged at this look, for equivalence also where its own level holds.
     seeds, first, maximum, next : int or None
         Runs per arm of this look, of the first, at most, and of the next look.
     dated : bool or None

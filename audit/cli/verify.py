@@ -12,6 +12,7 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
+    not_searched,
     policy_in_force,
     report_not_searched,
     report_unreadable,
@@ -59,7 +60,7 @@ def main(options: argparse.Namespace) -> int:
     guard(options.output, [*read, options.data, options.policy, policy.source], force=options.force)
     options.results = results  # kept until the process ends, which need not take them apart
     report_unreadable(results)
-    report_not_searched(results)
+    report_not_searched(not_searched(results))
     report_unused_waivers(results, policy)
     publish(render(options.format, results, style_for(options)), options.output)
     return results.exit_status

@@ -379,7 +379,8 @@ class ComparisonView:
         if not isinstance(design, Design):
             return ""
         if design.smallest_effect is not None:
-            return f"{numerals.fraction(design.smallest_effect * span, 3)} at 80% power"
+            seen = numerals.fraction(design.smallest_effect * span, 3)
+            return f"{seen} at 80% power, each arm's training sd at its upper limit"
         at_estimate = design.smallest_effect_at_estimate
         if at_estimate is None:
             return "no effect on this scale at 80% power"

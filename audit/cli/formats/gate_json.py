@@ -76,6 +76,7 @@ def _row(row: Row) -> dict[str, Any]:
         "weakened_by": [asdict(weakening) for weakening in view.weakened_by],
         "next": list(view.next),
         "look": view.look or None,
+        "advice": view.advice or None,
         "improvement": None
         if found is None
         else {"value": found.value, "low": found.low, "high": found.high},
