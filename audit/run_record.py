@@ -45,6 +45,8 @@ class RunRecord:
         Of each evaluation, whether it was of the model as it was then, and no step was named.
     parameters : dict
         ``initial`` and ``final`` to SHA-256.
+    blocks : dict
+        Further members of the run, as a results file holds them.
     end : dict
         Status, failure, minutes and environment at the end; empty where the file has no end.
     running : bool
@@ -59,6 +61,7 @@ class RunRecord:
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     latest: list[bool] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, Any] = field(default_factory=dict)
     end: dict[str, Any] = field(default_factory=dict)
     running: bool = False
     torn: int = 0
@@ -163,6 +166,8 @@ def _take(record: RunRecord, entry: Mapping[str, Any]) -> None:
         record.latest.append(bool(entry.get("latest")))
     elif "parameters" in entry:
         record.parameters.update(entry["parameters"])
+    elif "blocks" in entry:
+        record.blocks.update(entry["blocks"])
     elif "end" in entry:
         record.end = dict(entry["end"])
         record.end["status"] = str(record.end["status"])

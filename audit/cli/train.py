@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -160,12 +161,13 @@ def _run(options: argparse.Namespace, bench: Any, ledger: Any, output: Path) -> 
 def _trained(
     options: argparse.Namespace, bench: Any, ledger: Any, output: Path
 ) -> Mapping[str, Any]:
-    """Train what is missing and return the results."""
+    """Train what is missing and return the results; Ctrl-C says what is kept."""
     from audit.training.progress import Bars
     from audit.training.run import is_main_process
     from audit.training.study import pieces, run_study
 
-    bars = Bars(len(pieces(bench)), quiet=options.quiet or not is_main_process())
+    wanted = pieces(bench)
+    bars = Bars(len(wanted), quiet=options.quiet or not is_main_process())
     try:
         return run_study(
             bench,
@@ -176,6 +178,16 @@ def _trained(
             scheduler=options.scheduler,
             retry_failed=options.retry_failed,
         )
+    except KeyboardInterrupt:
+        bars.close()
+        if is_main_process():
+            kept = sum(ledger.path(p.name, p.fingerprint).is_file() for p in wanted)
+            print(
+                f"audit: stopped; {kept} of {numerals.counted(len(wanted), 'piece')} of the study "
+                f"are finished and kept in {ledger.folder}; the same command goes on with the rest",
+                file=sys.stderr,
+            )
+        raise
     finally:
         bars.close()
 

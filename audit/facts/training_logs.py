@@ -73,7 +73,8 @@ class RunLog:
     @property
     def in_order(self) -> bool:
         """Whether a step is one group, drawn in order until one has variance."""
-        return self.rejects and self.groups == 1
+        counted = (self.run.telemetry.get("row_order") or "attempts") == "attempts"
+        return counted and self.rejects and self.groups == 1
 
     @property
     def advantage(self) -> tuple[int, float, bool]:

@@ -15,6 +15,7 @@ from audit.recording.append_only import AppendOnlyFile
 from audit.recording.evaluation_entry import evaluation_entry
 from audit.recording.parameter_hash import parameters_digest
 from audit.recording.plain_values import figure, settings, text, whole
+from audit.recording.run_blocks import run_blocks
 
 
 class RecordedRun:
@@ -188,6 +189,20 @@ class RecordedRun:
         if not found:
             raise RecordingError("parameters: give initial, final or both")
         self._append({"parameters": found}, keep=True)
+
+    def add(self, **blocks: Any) -> None:
+        """Record further members of the run, by the names that they have in a results file.
+
+        Such as ``protocol``, ``dataset``, ``cost`` or ``training``; a later one of a name replaces
+        an earlier one. They are checked here. ``cost`` gets the minutes of the record, and a
+        ``training`` takes the place of what was logged.
+
+        Raises
+        ------
+        RecordingError
+            When a run has no such member, the record writes it itself, or it breaks the schema.
+        """
+        self._append({"blocks": run_blocks(blocks)}, keep=True)
 
     def finish(self) -> None:
         """End the run as finished; a second end is left out."""

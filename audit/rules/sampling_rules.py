@@ -24,8 +24,8 @@ def training_rows(log: RunLog) -> Iterator[CheckResult]:
         Where groups without variance are drawn again, row numbers count the attempts: the last
         trained row is the last attempt.
     Fix
-        Correct the rows or tasks_attempted; where rows are drawn in another order, state
-        telemetry.zero_groups as kept or telemetry.groups_per_step.
+        Correct the rows or tasks_attempted; where rows are drawn in another order, state it as
+        telemetry.row_order, or telemetry.zero_groups as kept.
     Bad
         "training_row": 3 after "training_row": 5
     Good
@@ -34,7 +34,8 @@ def training_rows(log: RunLog) -> Iterator[CheckResult]:
     rows = [step["training_row"] for step in log.steps if "training_row" in step]
     if not log.in_order or not log.full:
         reason = (
-            "rows count attempts only in a full log of one group per step with flat groups rejected"
+            "rows count attempts only in a full log of one group per step, drawn in order, with "
+            "flat groups rejected"
         )
         yield Unchecked(reason, log.run.pointer)
         return

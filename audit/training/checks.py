@@ -73,6 +73,7 @@ def check_statements(study: StudyFile, path: str) -> None:
         "verified": dict(study.verified or {}),
         "limitations": list(study.limitations),
         "plan": dict(study.plan or {}),
+        **study.stated,
         "change": {"summary": study.change.summary} if study.change else {},
     }
     for key, message in faults_in_words(document, RESULTS):

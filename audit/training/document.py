@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from audit.results import BUDGET_FIELDS, spent_ratio
 from audit.training.arms import changed
+from audit.training.price import usd
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
     from audit.training.study_file import Cost, PlannedArm, StudyFile
 
 Run = dict[str, Any]
+
+_OWN = ("adapter_key", "manifest_ref", "diagnostic_only")
 
 # An arm's names for what its runs' protocol says was seen.
 _SEEN = {"gold_in_policy": "gold_in_generation", "official_test_read": "test_opened"}
@@ -39,13 +42,18 @@ def results_document(
     """
     study = bench.study
     top = study.method
-    runs = {name: [_priced(run, study.cost) for run in made] for name, made in runs.items()}
+    base = [_priced(one, study.cost) for one in base]
+    runs = {
+        arm.name: [_priced(_said(run, study, arm), study.cost) for run in runs[arm.name]]
+        for arm in study.arms
+    }
+    stated = dict(study.stated)
     document: dict[str, Any] = {
         "schema_version": 2,
         "method": top.name,
+        **{key: stated[key] for key in _OWN if key in stated},
         "seeds": list(study.seeds),
         "launched_seeds": {arm.name: list(study.seeds) for arm in study.arms},
-        "diagnostic_only": False,
         "measured_locally": True,
         "change": {
             **({"summary": study.change.summary} if study.change else {}),
@@ -82,10 +90,11 @@ def results_document(
         "evaluation_protocol": {
             "tier": bench.task.benchmark,
             "seeds": list(study.seeds),
-            "formal_comparison": True,
             "test_used_for_selection": False,
+            **stated.get("evaluation_protocol", {}),
         },
         "provenance": {
+            **stated.get("provenance", {}),
             "dataset_fingerprint": fingerprint(bench.partition.dataset),
             **({"code_commit": commit} if commit else {}),
             "study_sha256": study.source_sha256,
@@ -105,6 +114,8 @@ def aggregates(study: StudyFile, runs: dict[str, list[Run]]) -> dict[str, Any]:
     """Mean, standard deviation (n - 1) and n over finished runs, and paired differences."""
     top = study.method.name
     found = {"method_metrics.accuracy": _spread(list(_accuracies(runs[top]).values()))}
+    before = [r["baseline"]["accuracy"] for r in runs[top] if "baseline" in r]
+    found["baseline.accuracy"] = _spread(before)
     for arm in study.arms:
         if arm.name == top:
             continue
@@ -138,7 +149,9 @@ def _control(arm: PlannedArm, runs: list[Run], top: list[Run]) -> dict[str, Any]
         "seed_results": runs,
         "execution_checks": {
             "completed_seeds": len(finished),
-            "rollout_groups_per_seed": [r["sampling"]["tasks_attempted"] for r in finished],
+            "rollout_groups_per_seed": [
+                r["sampling"]["tasks_attempted"] - _rejected(r) for r in finished
+            ],
             "actual_gradient_steps": [r["clip_activity"]["updates"] for r in finished],
             "rejected_zero_advantage_groups": [_rejected(r) for r in finished],
             "generated_tokens_including_rejected_groups": theirs,
@@ -161,12 +174,32 @@ def _budget(run: Run) -> list[Any]:
     return [run["protocol"][name] for name in BUDGET_FIELDS]
 
 
-def _priced(run: Run, cost: Cost | None) -> Run:
-    """Return the run with its price: a price that is learned later trains nothing again."""
-    if cost is None:
-        return run
-    usd = round(run["cost"]["minutes"] / 60 * cost.usd_per_hour, 4)
-    return {**run, "cost": {**run["cost"], "usd": usd}}
+def _said(run: Run, study: StudyFile, arm: PlannedArm) -> Run:
+    """Return the run with what its author says of it."""
+    said = {
+        "diagnostic_only": study.stated.get("diagnostic_only"),
+        "evaluation_tier": arm.evaluation_tier,
+        "limitations": list(arm.limitations) or None,
+    }
+    return {**run, **{key: value for key, value in said.items() if value is not None}}
+
+
+def _priced(one: Run, cost: Cost | None) -> Run:
+    """Return a run or an evaluation with its price, which may be learned later.
+
+    What was recorded without devices or runs at once had one of each.
+    """
+    if cost is None or "cost" not in one:
+        return one
+    block = one["cost"]
+    price = usd(
+        cost,
+        block["minutes"],
+        devices=block.get("devices", 1),
+        machines=block.get("machines", 1),
+        at_once=block.get("runs_at_once", 1),
+    )
+    return {**one, "cost": {**block, "usd": round(price, 4)}}
 
 
 def to_text(document: dict[str, Any]) -> str:

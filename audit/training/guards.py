@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ _ONLY: dict[str, tuple[tuple[Any, ...], str]] = {
     "use_adaptive_entropy": ((False,), _LOSS),
 }
 
+_SHARDING = {"deepspeed": "ACCELERATE_USE_DEEPSPEED", "fsdp": "ACCELERATE_USE_FSDP"}
+
 _TRITON_DEVICES = ("cuda", "xpu")
 
 
@@ -54,6 +57,7 @@ def check_arguments(
     UsageError
         With the setting to change.
     """
+    check_sharding({"deepspeed": args.deepspeed, "fsdp": args.fsdp})
     check_kernels(args.device.type)
     if args.loss_type not in CLAMPED_LOSSES:
         raise UsageError(
@@ -81,6 +85,40 @@ def check_arguments(
     if args.bf16 and args.device.type == "cpu":
         raise UsageError("bf16 is on, as TRL sets it where it is unset; on a CPU set bf16=False")
     _check_rounds(args, allow_unreachable_clip)
+
+
+def sharding(given: Mapping[str, Any]) -> str | None:
+    """Name what asks for DeepSpeed or FSDP, which keep parameters in parts on several processes.
+
+    Parameters
+    ----------
+    given : mapping
+        The options ``deepspeed`` and ``fsdp`` of the trainer's arguments, where they are set; the
+        launcher is asked besides.
+    """
+    for name, variable in _SHARDING.items():
+        if given.get(name):
+            return name
+        if os.environ.get(variable, "").lower() in ("1", "true", "yes"):
+            return variable
+    return None
+
+
+def check_sharding(given: Mapping[str, Any]) -> None:
+    """Refuse DeepSpeed and FSDP, by an option of TRL or by the launcher, before a model is loaded.
+
+    Raises
+    ------
+    UsageError
+        With the name of what asks for it.
+    """
+    asked = sharding(given)
+    if asked is not None:
+        raise UsageError(
+            f"{asked}: keeps the parameters in parts on several processes, where they can be "
+            "neither hashed nor evaluated; train each run on all processes with torchrun, or a run "
+            "a GPU with --workers"
+        )
 
 
 def check_kernels(device: str) -> None:

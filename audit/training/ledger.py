@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.errors import InputError, UsageError
+from audit.training.disk_full import held_while_full
 from audit.training.environment import now
 from audit.writing import write_whole
 
@@ -60,24 +61,28 @@ class Ledger:
         return piece
 
     def put(self, name: str, fingerprint: str, piece: dict[str, Any]) -> None:
-        """Write a finished piece.
+        """Write a finished piece; while the disk is full it is held and tried again.
 
         Raises
         ------
         UsageError
-            When it cannot be written.
+            When it cannot be written for another reason.
         """
         path = self.path(name, fingerprint)
         content = json.dumps(piece, allow_nan=False)
         head = json.dumps({"fingerprint": fingerprint, "sha256": _sha256(content)})
         text = f'{head[:-1]}, "piece": {content}}}'
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(
-                f"cannot be made: {error.strerror or error}", path=str(self.folder)
-            ) from error
-        write_whole(path, text.encode())
+
+        def write() -> None:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(
+                    f"cannot be made: {error.strerror or error}", path=str(self.folder)
+                ) from error
+            write_whole(path, text.encode())
+
+        held_while_full(write, path, f"finished piece {name}")
 
     @contextmanager
     def held(self) -> Iterator[None]:

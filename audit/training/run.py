@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 import threading
 import time
@@ -17,6 +18,7 @@ from audit.failure import described
 from audit.partition import file_sha256
 from audit.training.arms import lora_settings, protocol, trust_region
 from audit.training.context_length import check_lengths
+from audit.training.disk_full import held_while_full
 from audit.training.evaluation import (
     Condition,
     NothingScored,
@@ -123,6 +125,7 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
     """
     hide_loading_bars()
     with _ONE_AT_A_TIME:
+        started = time.monotonic()
         settle(bench.study)
         device = _device(bench.study)
         model = bench.task.fresh_model(bench.cache).to(device)
@@ -143,6 +146,7 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         "run": repeat + 1,
         "evaluation": outcome.block(bench.task.benchmark, "validation", 0),
         **{k: v for k, v in outcome.metrics().items() if not k.startswith("pass_at")},
+        "cost": _cost(started, device),
     }
 
 
@@ -155,11 +159,12 @@ class _Run:
         self.rewards: list[ComponentReward] = []
         self.errored: list[int] = []
         self.earlier: dict[int, Outcome] = {}
-        self.adapter: dict[str, Any] = {}
+        self.kept: dict[str, Any] = {}
         self.device = _device(bench.study)
         self.trainer: Any = None
         self.recorder: Recorder | None = None
         self.outcome: Outcome | None = None
+        self.baseline: Outcome | None = None
         self.final_sha256: str | None = None
 
     def record(self) -> dict[str, Any]:
@@ -175,7 +180,6 @@ class _Run:
                 raise  # the other processes still wait for this one; only ending all of them helps
             why = str(error) if kind == "diverged" else described(error)
             status = {"status": kind, "failure": why}
-        minutes = (time.monotonic() - started) / 60
         return {
             "run_id": f"{self.arm.name}-seed{self.seed}",
             "method": self.arm.name,
@@ -189,7 +193,7 @@ class _Run:
             **({} if self.trainer is None else self.trainer.record()),
             **self._reward_block(),
             "protocol": {**self.bench.protocol(self.arm), **self._optimizer()},
-            "cost": self._cost(minutes),
+            "cost": {**_cost(started, self.device), **self._tokens()},
             "environment": self._environment(),
         }
 
@@ -215,26 +219,44 @@ class _Run:
         with tempfile.TemporaryDirectory() as folder:
             self.trainer = self._trainer(model, Path(folder))
             self.recorder = self.trainer.recorder
+            if self.bench.study.evaluation.baseline:
+                self.baseline = self._evaluated(_BEFORE)
             self.trainer.train()
         trained = self.trainer.accelerator.unwrap_model(self.trainer.model)
         self.final_sha256 = _agreed(parameters_sha256(trained))
         self.errored = _summed([reward.errored for reward in self.rewards])
-        self.adapter = self._kept_adapter()
+        self.kept = self._kept_weights()
         self.outcome = self._evaluated(0)
 
-    def _kept_adapter(self) -> dict[str, Any]:
-        """Keep the trained adapter beside the finished runs, and say where and what it is."""
-        if not (self.training.lora_rank and self.training.keep_adapter and is_main_process()):
+    def _kept_weights(self) -> dict[str, Any]:
+        """Keep what was trained beside the finished runs, and say where and what it is.
+
+        It is written under another name first, so that a folder of the name is whole.
+        """
+        training = self.training
+        kind = "adapter" if training.lora_rank else "weights"
+        wanted = training.keep_adapter if training.lora_rank else training.keep_weights
+        if not (wanted and is_main_process()):
             return {}
-        name = f"adapter-{self.arm.name}-seed{self.seed}-{str(self.final_sha256)[:12]}"
+        name = f"{kind}-{self.arm.name}-seed{self.seed}-{str(self.final_sha256)[:12]}"
         folder = self.bench.cache / name
-        self.trainer.accelerator.unwrap_model(self.trainer.model).save_pretrained(str(folder))
-        _sort_targets(folder / "adapter_config.json")
+        part = folder.with_name(f".{name}.part")
+        model = self.trainer.accelerator.unwrap_model(self.trainer.model)
+
+        def write() -> None:
+            for old in (part, folder):
+                shutil.rmtree(old, ignore_errors=True)
+            model.save_pretrained(str(part))
+            if training.lora_rank:
+                _sort_targets(part / "adapter_config.json")
+            part.rename(folder)
+
+        held_while_full(write, folder, f"run {self.arm.name}-seed{self.seed}")
         files = {p.name: file_sha256(p) for p in sorted(folder.iterdir()) if p.is_file()}
-        return {"adapter": {"folder": name, "file_sha256": files}}
+        return {kind: {"folder": name, "file_sha256": files}}
 
     def _evaluated(self, step: int) -> Outcome | None:
-        """Evaluate what is trained so far, after a step, or after the last (0).
+        """Evaluate what is trained so far: after a step, after the last (0), or before the first.
 
         Each process evaluates its share of the tasks, and the first has the whole.
         """
@@ -332,7 +354,7 @@ class _Run:
             return known
         return {
             **known,
-            **self.adapter,
+            **self.kept,
             "final_parameters_sha256": self.final_sha256,
             "parameters_changed": self.final_sha256 != start,
         }
@@ -350,6 +372,7 @@ class _Run:
         for step, outcome in outcomes.items():
             further += outcome.component_blocks(benchmark, "validation", step)
         return {
+            **({"baseline": self.baseline.metrics()} if self.baseline is not None else {}),
             "method_metrics": self.outcome.metrics(),
             "evaluation": self.outcome.block(benchmark, "validation", steps),
             **({"evaluations": further} if further else {}),
@@ -372,23 +395,13 @@ class _Run:
         blocks = zip(self.source.rewards, counts, strict=True)
         return {"rewards": [one.block(count) for one, count in blocks]}
 
-    def _cost(self, minutes: float) -> dict[str, Any]:
-        tokens = {}
-        if self.recorder is not None:
-            tokens = {
-                "generated_tokens": self.recorder.generated_tokens,
-                "trained_tokens": self.recorder.trained_tokens,
-            }
+    def _tokens(self) -> dict[str, int]:
+        if self.recorder is None:
+            return {}
         return {
-            "minutes": round(minutes, 4),
-            "device": self._device_name(),
-            **tokens,
+            "generated_tokens": self.recorder.generated_tokens,
+            "trained_tokens": self.recorder.trained_tokens,
         }
-
-    def _device_name(self) -> str:
-        from audit.training.environment import device_name
-
-        return device_name(self.device)
 
     def _environment(self) -> dict[str, Any]:
         from audit.training.environment import environment
@@ -397,6 +410,7 @@ class _Run:
 
 
 _OPTIMIZER = ("weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
+_BEFORE = 2_000_000  # beyond the steps of any run
 _RUN_SEEDS = 1_000_000  # evaluation seeds of runs start here; those of the base lie below
 _PROCESS_SEEDS = 2**40  # far above the seeds of any run at any step
 
@@ -406,9 +420,26 @@ def world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
+def machines() -> int:
+    """On how many machines they are."""
+    return max(1, world_size() // int(os.environ.get("LOCAL_WORLD_SIZE", world_size())))
+
+
 def is_main_process() -> bool:
     """Whether this process evaluates, writes and speaks."""
     return os.environ.get("RANK", "0") == "0"
+
+
+def _cost(started: float, device: str) -> dict[str, Any]:
+    """Return the ``cost`` block of what began at a reading of the clock."""
+    from audit.training.environment import device_name
+
+    return {
+        "minutes": round((time.monotonic() - started) / 60, 4),
+        "device": device_name(device),
+        "devices": world_size(),
+        **({"machines": machines()} if machines() > 1 else {}),
+    }
 
 
 def _agreed(sha256: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,14 @@ from audit.training.checks import (
     check_data,
     check_machine,
     check_statements,
+    place,
 )
 from audit.training.components import component
+from audit.training.disk_full import held_while_full
 from audit.training.document import results_document, to_text
 from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, crew_for
-from audit.training.guards import check_kernels
+from audit.training.guards import check_kernels, check_sharding
 from audit.training.ledger import Ledger, fingerprint_of
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Report, Throttled
@@ -60,6 +63,11 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
     AuditError
         When the study cannot be carried out as written.
     """
+    for arm in study.arms:
+        try:
+            check_sharding(arm.training.trl)
+        except UsageError as error:
+            raise located(path, f"{place(study, arm)}.trl", error.message) from error
     check_arms(study, path)
     check_statements(study, path)
     check_kernels("cuda" if visible_gpus(study) else "cpu")
@@ -148,7 +156,7 @@ def pieces(bench: Bench) -> list[StudyPiece]:
                 {
                     "shared": shared,
                     "telemetry": telemetry,
-                    "arm": {**asdict(arm), "role": None},
+                    "arm": {**asdict(arm), **dict.fromkeys(_SAID_OF_AN_ARM)},
                     "protocol": bench.protocol(arm),
                     "seed": seed,
                 }
@@ -159,6 +167,17 @@ def pieces(bench: Bench) -> list[StudyPiece]:
         for arm, seed in study.launched
     ]
     return base + runs
+
+
+_DDP_TIMEOUT = 1800  # seconds; the default of transformers
+
+# What is said of an arm and may be said otherwise later without training it again.
+_SAID_OF_AN_ARM = ("role", "evaluation_tier", "limitations")
+
+
+def runs_at_once(missing: int, workers: int) -> int:
+    """How many runs share this machine; those on a cluster are counted as on a machine each."""
+    return max(1, min(workers, missing))
 
 
 def carry_out(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]:
@@ -189,12 +208,10 @@ def run_study(
     Under ``torchrun`` every process calls this; they train each run together, and the main one
     alone evaluates and writes.
     """
-    from accelerate import PartialState
-
     together = world_size() > 1
     if together and (workers > 1 or scheduler is not None):
         raise UsageError("under torchrun the processes share each run; drop --workers/--scheduler")
-    state = PartialState(cpu=bench.study.training.device == "cpu") if together else None
+    state = _process_group(bench.study) if together else None
     wanted = pieces(bench)
     kept = {p.name: ledger.get(p.name, p.fingerprint) for p in wanted}
     failed = {name: r for name, r in kept.items() if r is not None and r.get("status") == "failed"}
@@ -212,7 +229,9 @@ def run_study(
             f"{ledger.folder}: {len(others)} finished pieces of other settings are left as they are"
         )
     made = _make(bench, missing, bars, together, workers, scheduler)
+    at_once = runs_at_once(len(missing), workers)
     for piece, record in made:
+        record = {**record, "cost": {**record["cost"], "runs_at_once": at_once}}
         if piece.name in failed:
             before = failed[piece.name]
             earlier = [*before.get("earlier_failures", []), before["failure"]]
@@ -223,10 +242,20 @@ def run_study(
         bars.finished(piece.name, record.get("status", "finished"))
     document = _document(bench, wanted, kept)
     if state is None or state.is_main_process:
-        write_whole(output, to_text(document).encode())
+        content = to_text(document).encode()
+        held_while_full(lambda: write_whole(output, content), output, "the results file")
     if state is not None:
         state.wait_for_everyone()  # whoever calls this again reads what the main process has kept
     return document
+
+
+def _process_group(study: StudyFile) -> Any:
+    """Start the processes' group; they wait for one another as long as TRL's own option says."""
+    from accelerate import PartialState
+
+    seconds = study.training.trl.get("ddp_timeout", _DDP_TIMEOUT)
+    cpu = study.training.device == "cpu"
+    return PartialState(cpu=cpu, timeout=datetime.timedelta(seconds=seconds))
 
 
 def _carry_out_together(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]:

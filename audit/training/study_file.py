@@ -84,6 +84,7 @@ class Training:
     lora_dropout: float = 0.0
     lora_targets: tuple[str, ...] = ()
     keep_adapter: bool = True
+    keep_weights: bool = False
     use_vllm: bool = False
     vllm: Mapping[str, Any] = field(default_factory=dict)
     rewards: tuple[Reward, ...] = ()
@@ -126,7 +127,8 @@ class Training:
 class Evaluating:
     """``[evaluation]``: how the base and every run are evaluated.
 
-    ``max_tokens`` 0 stands for that of ``[training]``. A run is evaluated after each of the steps
+    ``max_tokens`` 0 stands for that of ``[training]``. With ``baseline`` each run evaluates its
+    model before the first update too. A run is evaluated after each of the steps
     ``checkpoints`` too, counted as the record counts them; after the last step it always is.
     """
 
@@ -137,11 +139,15 @@ class Evaluating:
     seed: int = 0
     base_repeats: int = 3
     checkpoints: tuple[int, ...] = ()
+    baseline: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedArm:
-    """``[arms.NAME]``: the clip, and training and task with what this arm sets otherwise."""
+    """``[arms.NAME]``: the clip, and training and task with what this arm sets otherwise.
+
+    ``evaluation_tier`` and ``limitations`` go into its runs as they are.
+    """
 
     name: str
     role: Role
@@ -154,6 +160,8 @@ class PlannedArm:
     divergence: Literal["tv", "chi2", "kl"] | None = None
     topology: Literal["mc", "atomic"] | None = None
     radius: float | None = None
+    evaluation_tier: str | None = None
+    limitations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,14 +189,18 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """``[cost]``: the price of the machine, if the file should carry dollars."""
+    """``[cost]``: the price of an hour of a machine or of a device, if the file should carry it."""
 
     usd_per_hour: float
+    per: Literal["machine", "device"] = "machine"
 
 
 @dataclass(frozen=True, slots=True)
 class StudyFile:
-    """A study: arms x seeds of one training on one task."""
+    """A study: arms x seeds of one training on one task.
+
+    ``stated`` has what only its author knows of it, as the results file names it.
+    """
 
     seeds: tuple[int, ...]
     task: TaskSettings
@@ -202,6 +214,7 @@ class StudyFile:
     verified: Mapping[str, Any] | None
     limitations: tuple[str, ...]
     plan: Mapping[str, Any] | None = None
+    stated: Mapping[str, Any] = field(default_factory=dict)
     source_sha256: str = field(default="", compare=False)
 
     @property
@@ -246,6 +259,7 @@ def _study(config: Config) -> StudyFile:
         telemetry=build(Telemetry, content.get("telemetry", {})),
         arms=tuple(_arm(name, table, shared, task) for name, table in content["arms"].items()),
         limitations=tuple(content.get("limitations", ())),
+        stated={key: content[key] for key in _STATED if key in content},
         source_sha256=config.sha256,
         **{k: build(v, content[k]) if k in content else None for k, v in optional.items()},
     )
@@ -266,7 +280,8 @@ def _arm(
     """Build an arm: training and task are the shared ones with its own settings on top."""
     training = _training({**shared, **table.get("training", {})})
     own = _task({**task, **table.get("task", {})})
-    return build(PlannedArm, table, name=name, training=training, task=own)
+    limitations = tuple(table.get("limitations", ()))
+    return build(PlannedArm, table, name=name, training=training, task=own, limitations=limitations)
 
 
 def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
@@ -284,6 +299,8 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
         for key in _SAME_FOR_ALL:
             if key in own:
                 yield f"{where}.training.{key}", "is one for all arms; set it in [training]"
+        if "ddp_timeout" in own.get("trl", {}):
+            yield f"{where}.training.trl.ddp_timeout", "is one for all arms; set it in [training]"
         training = _training({**shared, **own})
         if own:
             yield from _training_faults(training, f"{where}.training")
@@ -322,6 +339,8 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
             yield f"{where}.rewards[{index}].name", f"{name!r} is the name of another metric"
     if training.zero_groups == "reject" and training.use_vllm:
         yield f"{where}.zero_groups", "'reject' generates with transformers alone; use_vllm = false"
+    if training.keep_weights and training.lora_rank:
+        yield f"{where}.keep_weights", "an adapter is trained; keep_adapter keeps it"
     for key in ("lora_alpha", "lora_dropout", "lora_targets"):
         if getattr(training, key) and not training.lora_rank:
             yield f"{where}.{key}", "means nothing without a lora_rank"
@@ -357,6 +376,7 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
         )
 
 
+_STATED = ("adapter_key", "manifest_ref", "diagnostic_only", "evaluation_protocol", "provenance")
 _SAME_FOR_ALL = ("device", "threads")  # the process rests on them
 _NAMES_TAKEN = ("accuracy", "target")
 _DATA_KEYS = ("train_prompts", "where", "order", "model", "revision", "dtype")

@@ -16,6 +16,7 @@ from accelerate.utils import set_seed
 from trl import GRPOTrainer
 
 from audit.errors import UsageError
+from audit.training.callback import AuditCallback
 from audit.training.guards import check_arguments, check_model, check_recorder, clip_reachable
 from audit.training.parameters import parameters_sha256
 from audit.training.recorder import Recorder, ResponseAudit, Update
@@ -39,7 +40,7 @@ class Diverged(RuntimeError):  # noqa: N818 - a result of a run, not a fault of 
 
 
 class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no type information
-    """GRPO with a trust region, recorded.
+    """GRPO with a trust region, recorded; an `AuditCallback` gets its record too.
 
     Parameters
     ----------
@@ -122,6 +123,9 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
                 "resume_from_checkpoint: the rounds before the checkpoint would be missing from "
                 "the record; train from the start"
             )
+        for callback in self.callback_handler.callbacks:
+            if isinstance(callback, AuditCallback):
+                callback.further = self.record
         self._further = _endlessly(self.train_dataset, self.args.seed)
         # The call that TRL ends its construction with, so plain TRL's run is the same run.
         set_seed(self.args.seed, device_specific=True)
@@ -151,6 +155,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
                 "advantage": self._formula(),
                 "loss_type": args.loss_type,
                 "zero_groups": "kept" if self.zero_groups == "keep" else "rejected",
+                "row_order": "source",
                 "clip_reachable": self.clip_reachable,
             },
             "clip_activity": recorder.clip_activity(),

@@ -59,7 +59,15 @@ def scored(model: object = None) -> tuple[list[str], list[int], int]:
 
 @pytest.mark.parametrize(
     "heading",
-    ["PyTorch", "Hugging Face Trainer", "Lightning", "verl", "lm-eval", "Inspect", "W&B beside it"],
+    [
+        "PyTorch",
+        "TRL and Hugging Face Trainer",
+        "Lightning",
+        "verl",
+        "lm-eval",
+        "Inspect",
+        "W&B beside it",
+    ],
 )
 def test_an_adapter_is_short(heading: str) -> None:
     lines = [line for line in code(heading).splitlines() if line.strip()]
@@ -100,8 +108,8 @@ def test_a_hugging_face_trainer_is_recorded(tmp_path: Path) -> None:
             return {"loss": ((self.layer(x)[:, 0] - labels) ** 2).mean()}
 
     study = audit.Study("warmup", folder=tmp_path / "runs")
-    names = printed("Hugging Face Trainer")
-    for seed in (1, 2):
+    names = printed("TRL and Hugging Face Trainer")
+    for seed in (1, 2, 3):
         transformers.set_seed(seed)
         arguments = transformers.TrainingArguments(
             output_dir=str(tmp_path / "out"),
@@ -114,9 +122,13 @@ def test_a_hugging_face_trainer_is_recorded(tmp_path: Path) -> None:
         )
         rows = [{"x": torch.randn(2), "labels": torch.randn(())} for _ in range(16)]
         trainer = transformers.Trainer(Model(), arguments, train_dataset=rows)
-        names["train"](study, "warmup", trainer, scored)
+        if seed < 3:
+            names["train_and_evaluate"](study, "warmup", trainer, scored)
+        else:
+            names["train"](study, "warmup", trainer)
+            study.evaluate("warmup", seed, "sums", *scored())
     found = runs(study)
-    assert [run["seed"] for run in found] == [1, 2]
+    assert [run["seed"] for run in found] == [1, 2, 3]
     assert all("loss" in run["training"][0]["updates"][0]["metrics"] for run in found)
     assert all(run["parameters_changed"] for run in found)
 

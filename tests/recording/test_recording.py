@@ -233,6 +233,10 @@ REFUSED: list[tuple[str, Callable[[audit.recording.RecordedRun], None], str]] = 
     ("nothing", lambda run: run.parameters(), "give initial, final or both"),
     ("empty", lambda run: run.parameters(final={"a": {}}), "final: no arrays in it"),
     ("words", lambda run: run.parameters(final={"a": np.array(["x"])}), "final a: expected an arr"),
+    ("no member", lambda run: run.add(), "give members of a run by name"),
+    ("an unknown member", lambda run: run.add(costs={"usd": 1}), "costs: a run has no such member"),
+    ("a price of words", lambda run: run.add(cost={"usd": "one"}), "cost.usd: expected"),
+    ("the record's own", lambda run: run.add(seed=2), "seed: is recorded by study.run"),
 ]
 
 
@@ -547,6 +551,31 @@ def test_a_record_that_ends_anywhere_is_a_failed_run(end: int, tmp_path: Path) -
     path.write_bytes(data[: first + end * (len(data) - first - 2) // 2000])
     last = runs(study.document())[-1]
     assert (last["seed"], last["status"]) == (2, "failed")
+
+
+def test_further_members_stand_in_the_run_and_the_cost_keeps_its_minutes(tmp_path: Path) -> None:
+    study = audit.Study("new", folder=tmp_path)
+    with study.run("new", seed=1) as run:
+        run.log(1, loss=0.5)
+        run.add(protocol={"steps": 1}, cost={"usd": 2.5})
+        run.add(protocol={"steps": 2})
+        run.evaluate("sums", TASKS, 1, 4)
+    (only,) = runs(study.document())
+    assert only["protocol"] == {"steps": 2}
+    assert only["cost"]["usd"] == 2.5
+    assert only["cost"]["minutes"] >= 0
+
+
+def test_a_member_that_was_changed_in_the_record_is_refused(tmp_path: Path) -> None:
+    study = audit.Study("new", folder=tmp_path)
+    run = study.run("new", seed=1)
+    run.add(cost={"usd": 2.5})
+    run.evaluate("sums", TASKS, 1, 4)
+    run.finish()
+    assert run.path is not None
+    run.path.write_bytes(run.path.read_bytes().replace(b'"usd":2.5', b'"usd":"x"'))
+    with pytest.raises(AuditError, match="not the members of a run"):
+        study.document()
 
 
 def test_a_record_that_was_changed_in_any_way_is_read_or_refused_in_one_line(

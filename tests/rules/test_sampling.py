@@ -64,6 +64,12 @@ SILENT: list[tuple[str, dict[str, Any], list[str], str]] = [
         [],
         "SAMPLE001",
     ),
+    (
+        "gppo",
+        {RUN + "/telemetry": {"row_order": "source"}, STEP + "/training_row": 9},
+        [],
+        "SAMPLE001",
+    ),
     ("full", {}, [], "SAMPLE004"),
     (
         "gppo",

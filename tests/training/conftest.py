@@ -17,6 +17,7 @@ WITHOUT_TORCH = (
     "test_training_docs.py",
     "test_training_recorder.py",
     "test_training_rewards.py",
+    "test_training_smollm2.py",
     "test_training_study_file.py",
     "test_training_until_decided.py",
 )

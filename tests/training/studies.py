@@ -70,9 +70,9 @@ def audit_train(*arguments: str, quiet: bool = True) -> int:
 def without_times(path: Path) -> Any:
     document = json.loads(path.read_text())
     arms = [document["seed_results"], *(c["seed_results"] for c in document["controls"].values())]
-    for run in (run for arm in arms for run in arm):
-        assert run["cost"].pop("minutes") > 0
     for one in chain(document["base_evaluations"], *arms):
+        assert one["cost"].pop("minutes") > 0
+        one["cost"].pop("runs_at_once")  # as many as there were workers and pieces left
         for block in filter(None, (one.get("evaluation"), *one.get("evaluations", ()))):
             assert datetime.fromisoformat(block.pop("date")).tzinfo is UTC
     return document

@@ -26,6 +26,8 @@ from audit.views.claim_view import ClaimView
 
 HEADING = ("result", "study", "claim", "difference", "runs", "")
 _MOST = 160
+# A sentence or a weakening in a line of its own; a hostile name must not crowd out the rest.
+_LONGEST = 600
 
 
 def gate_markdown(rows: Sequence[Row], counts: Counts, results: FileResults, policy: Policy) -> str:
@@ -94,8 +96,9 @@ def claim_lines(row: Row, *, one_file: bool) -> Iterator[str]:
     word = f"Refused, {view.label}" if view.refused else "Supported"
     study = "" if one_file else f"{row.study}: "
     figures = ", ".join(part for part in (view.estimate or "no verdict", view.runs) if part)
-    yield f"**{escaped(word)}:** {escaped(visible(f'{study}{view.sentence}: {figures}'))}"
-    weak = "; ".join(f"{one.slug}: {one.text}" for one in view.weakened_by)
+    sentence = shortened(view.sentence, _LONGEST)
+    yield f"**{escaped(word)}:** {escaped(visible(f'{study}{sentence}: {figures}'))}"
+    weak = "; ".join(f"{one.slug}: {shortened(one.text, _LONGEST)}" for one in view.weakened_by)
     why = view.why if view.refused else weak and f"Weakened by: {weak}"
     told = "; ".join(part for part in (why, view.look) if part)
     if told:

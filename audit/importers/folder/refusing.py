@@ -58,9 +58,9 @@ def refuse_no_evaluation(runs: Sequence[Joined], pieces: Sequence[RunPiece]) -> 
         return
     if not runs:
         files = {found.relative: found for piece in pieces for found in piece.files}
-        read = [found for _, found in sorted(files.items())]
-        told = [note for found in read for note in found.notes][:3]
-        shown = "; ".join(told) or "read: " + ", ".join(found.name for found in read[:3])
+        looked_at = [found for _, found in sorted(files.items())]
+        told = [note for found in looked_at for note in found.notes][:3]
+        shown = "; ".join(told) or "read: " + ", ".join(found.name for found in looked_at[:3])
         raise InputError(f"no run and no evaluation among the files; {shown}")
     seeds = find_seeds(runs, None)
     read = ", ".join(

@@ -115,7 +115,7 @@ def _piece(
         evaluations=_evaluations([(found, record), *later], max(log, default=0), notes),
         log=log,
         commit=commit_of(code.get("commit")) if not code.get("changed") else None,
-        extra=_extra(record, failures),
+        extra=_extra(found, record, failures),
         notes=notes,
     )
 
@@ -125,9 +125,19 @@ def _figure(value: Any) -> Any:
     return float(value) if isinstance(value, str) else value
 
 
-def _extra(record: RunRecord, failures: Sequence[str]) -> dict[str, Any]:
-    """Return the members of a run's block that the record holds as they are."""
-    extra: dict[str, Any] = {}
+def _extra(found: Found, record: RunRecord, failures: Sequence[str]) -> dict[str, Any]:
+    """Return the members of a run's block that the record holds as they are.
+
+    Raises
+    ------
+    InputError
+        When the record was changed so that some are no members of a run any more.
+    """
+    extra: dict[str, Any] = dict(record.blocks)
+    run = {"seed": 0, "status": "running", **extra}
+    faults = schema_faults({"schema_version": 2, "method": "arm", "seed_results": [run]}, limit=1)
+    if faults:
+        raise InputError(f"not the members of a run: {faults[0].message}", path=found.name)
     initial, final = (record.parameters.get(name) for name in ("initial", "final"))
     if initial is not None:
         extra["initial_parameters_sha256"] = initial
@@ -146,7 +156,7 @@ def _extra(record: RunRecord, failures: Sequence[str]) -> dict[str, Any]:
         if key in record.end
     }
     if cost:
-        extra["cost"] = cost
+        extra["cost"] = _mapping(extra.get("cost")) | cost
     if failures:
         extra["earlier_failures"] = list(failures)
     return extra

@@ -248,6 +248,10 @@ def run(arm: str, seed: int) -> dict[str, Any]:
             "folder": f"adapter-{arm}-seed{seed}",
             "file_sha256": {"adapter_model.safetensors": sha("adapter", arm, seed)},
         },
+        "weights": {
+            "folder": f"weights-{arm}-seed{seed}",
+            "file_sha256": {"model.safetensors": sha("weights", arm, seed)},
+        },
         "baseline": measurement(evaluation("base", seed, "addition", 10)),
         "method_metrics": measurement(block),
         "evaluation": block,
@@ -261,6 +265,7 @@ def run(arm: str, seed: int) -> dict[str, Any]:
             "advantage": {"ddof": 1, "epsilon": 0.0001, "scale": "group"},
             "loss_type": "grpo",
             "zero_groups": "kept",
+            "row_order": "source",
             "clip_reachable": True,
         },
         "rewards": [
@@ -300,6 +305,9 @@ def run(arm: str, seed: int) -> dict[str, Any]:
             "minutes": 0.25,
             "usd": 0.0,
             "device": "cpu",
+            "devices": 1,
+            "machines": 1,
+            "runs_at_once": 1,
             "generated_tokens": tokens,
             "trained_tokens": tokens,
         },
@@ -409,6 +417,7 @@ def study() -> dict[str, Any]:
         "base_evaluations": [
             {
                 "run": number,
+                "cost": {"minutes": 0.05, "usd": 0.0, "device": "cpu"},
                 **measurement_core(block),
                 "evaluation": block,
                 "evaluations": [evaluation("base", seed, "subtraction", 8)],
