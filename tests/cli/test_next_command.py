@@ -229,7 +229,7 @@ def test_the_effect_may_be_a_part_of_the_scale_and_one_that_is_none_is_an_error(
 def test_the_gate_gives_the_same_advice_and_says_when_stopping_is_advised(
     advised: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    aimed = {**PLAN, "target_effect": 0.1}
+    aimed = {**PLAN, "target_effect": 0.25}  # a gain of 0.019 is below its line
     cases = {
         "futile": study(6, (0.0, 7), plan=aimed),
         "train-on": study(4, SMALL_GAIN, plan=PLAN),
@@ -249,7 +249,7 @@ def test_a_claim_that_only_holm_refuses_says_so_and_its_chances_count_its_rivals
     advised: Ask, screen: Screen
 ) -> None:
     # Alone it is supported at this look; the other two, which no look will show, cost it that.
-    document = study(6, (0.04, 0), plan=PLAN)
+    document = study(6, (0.045, 1), plan=PLAN)
     rivals = [{**CLAIM, "id": name, "by": size} for name, size in (("b", 0.05), ("c", 0.045))]
     assert advised(document)["advice"] == "supported"
     document["claims"] = [CLAIM, *rivals]
