@@ -195,7 +195,7 @@ def _word(
     if settling.kind == RUNS:
         return TRAIN_ON, settling.runs
     if result.slug == "beyond-plan":
-        return AT_MAXIMUM, None
+        return (AT_MAXIMUM if _past_the_plan(result) else None), None
     if result.slug not in BY_INTERVAL:
         return None, None
     if result.slug == "wrong-way":  # the opposite is shown
@@ -214,6 +214,21 @@ def _word(
     if settling.kind != SEEDS or needed is None or needed.tasks is not None:
         return None, None
     return (FUTILE, None) if needed.seeds is None else (TRAIN_ON, needed.seeds)
+
+
+def _past_the_plan(result: ClaimResult) -> bool:
+    """Whether both arms have more runs than planned; not so where the plan cannot be read."""
+    found = result.comparison
+    plan = None if found is None else found.study.plan
+    if found is None or plan is None or not plan.covers(result.claim.id):
+        return False
+    top = found.study.results.method
+    sides = (found.control, found.treatment)
+    most = [plan.most(side.name, top=side.name == top) for side in sides]
+    return all(
+        number is not None and len(side.runs) > number
+        for side, number in zip(sides, most, strict=True)
+    )
 
 
 def _assumed(result: ClaimResult, comparison: Comparison, effect: float | None) -> float:

@@ -273,6 +273,26 @@ def test_a_look_that_cannot_be_judged_needs_no_p_value(
     assert claim["needs"] is None
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [{}, {"maximum": {"recipe": 12}}, {**PLAN, "looks": [4, 8]}, {**PLAN, "claims": ["mian"]},
+     {**PLAN, "claims": []}],
+)  # fmt: skip
+def test_a_plan_that_cannot_be_read_or_covers_another_claim_is_neither_advice_nor_a_way_out(
+    advised: Ask, plan: Document
+) -> None:
+    (claim,) = advised(study(5, LARGE, plan=plan), status=1)["claims"]
+    assert (claim["advice"], claim["slug"]) == (None, "beyond-plan")
+    assert not claim["supported"]
+
+
+def test_a_claim_that_a_plan_for_others_leaves_out_is_judged_by_one_look(advised: Ask) -> None:
+    document = study(5, LARGE, plan={**PLAN, "claims": ["main"]})
+    document["claims"] = [CLAIM, {**CLAIM, "id": "other", "by": 0.01}]
+    planned, other = advised(document)["claims"]
+    assert (planned["look"]["kind"], other["look"]["kind"]) == ("plan", "one-look")
+
+
 def test_a_name_that_no_claim_has_is_met_with_the_nearest(
     advised: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
