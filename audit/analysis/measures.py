@@ -125,14 +125,14 @@ def _named(results: Results, metric: str, benchmark: str | None) -> tuple[Measur
             pass_at(m, int(attempts[1])) for m in counted if _has_outcomes(results, m.metric)
         ] or named
     if benchmark is not None:
-        summarized = _summary_benchmarks(results, metric) == {benchmark}
+        summarized = summary_benchmarks(results, metric) == {benchmark}
         named = [
             m for m in named if (m.benchmark or (benchmark if summarized else None)) == benchmark
         ]
     return tuple(named)
 
 
-def _summary_benchmarks(results: Results, metric: str) -> set[str | None]:
+def summary_benchmarks(results: Results, metric: str) -> set[str | None]:
     """Return the benchmarks that runs name for a metric of which they have one score alone."""
     return {
         e.benchmark

@@ -50,12 +50,7 @@ def claims_of(options: argparse.Namespace) -> tuple[Claim, ...]:
 
 def add_policy_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which rules run and what fails."""
-    parser.add_argument("--policy", metavar="FILE", help="policy file (else the nearest one found)")
-    parser.add_argument(
-        "--policy-from",
-        metavar="REV",
-        help="the policy as it stands at this git revision, whatever the working tree says",
-    )
+    add_policy_source(parser)
     for name, does in (("--select", "run only"), ("--ignore", "leave out")):
         parser.add_argument(
             name,
@@ -66,6 +61,16 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument(
         "--fail-on", choices=("warning", "error"), help="severity from which the exit status is 1"
+    )
+
+
+def add_policy_source(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where the policy is read."""
+    parser.add_argument("--policy", metavar="FILE", help="policy file (else the nearest one found)")
+    parser.add_argument(
+        "--policy-from",
+        metavar="REV",
+        help="the policy as it stands at this git revision, whatever the working tree says",
     )
 
 
@@ -100,9 +105,20 @@ def policy_in_force(options: argparse.Namespace) -> Policy:
     UsageError
         When the policy cannot be read, or a rule is unknown.
     """
+    _require_rules(choices_of(options).over(Policy()), None)
+    return policy_named(options)
+
+
+def policy_named(options: argparse.Namespace) -> Policy:
+    """Return the policy as it was read, after checking that the rules it names exist.
+
+    Raises
+    ------
+    UsageError
+        When the policy cannot be read, or names a rule that is unknown.
+    """
     policy = _policy(options)
     _require_rules(policy, policy.source)
-    _require_rules(choices_of(options).over(Policy()), None)
     for waiver in policy.waivers:
         if datetime.date.fromisoformat(waiver.expires) < today():
             rule = visible(f"{waiver.rule} {waiver.pointer}".strip())

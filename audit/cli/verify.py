@@ -21,6 +21,7 @@ from audit.cli.judging_options import (
 )
 from audit.cli.looked_option import looked_of
 from audit.cli.output import guard, publish
+from audit.cli.statements import is_statement, verify_statements
 from audit.fleet.families import joined
 from audit.fleet.files import collect
 from audit.fleet.judging import Judge
@@ -30,6 +31,7 @@ EXAMPLES = (
     "audit verify reports/ --format sarif -o audit.sarif",
     "audit verify results.json --claim 'gain accuracy method over control by 0.02'",
     "audit verify results.json --data train.jsonl -v",
+    "audit verify results.intoto.json",
 )
 
 
@@ -45,6 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run ``audit verify`` and return its exit status."""
+    if any(is_statement(path) for path in options.paths):
+        return verify_statements(options)
     policy = policy_in_force(options)
     judge = Judge(
         policy,

@@ -129,6 +129,11 @@ class ClaimView:
         return self.result == SUPPORTED
 
     @property
+    def shown_word(self) -> str:
+        """The verdict in one word; a refused claim is ``refused`` whatever its verdict."""
+        return REFUSED if self.refused else self.word
+
+    @property
     def text(self) -> str:
         """Another name of ``sentence``."""
         return self.sentence

@@ -259,3 +259,21 @@ def test_nothing_in_the_repository_changes(file: Path, gated: Any) -> None:
     before = {p: p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()}
     gated(file)
     assert {p: p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()} == before
+
+
+def test_looks_that_only_the_history_shows_are_not_attested_away(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(file, study(3))
+    put(file, study(8))
+    history._repository.cache_clear()
+    statement = file.with_name("results.intoto.json")
+    words = ["export", str(file), "--to", "attestation", "-o", str(statement)]
+    assert main(words) == 1
+    assert '"looked": [3]' in capsys.readouterr().err
+    assert not statement.exists()
+    put(file, study(8, looked=[3]))
+    history._repository.cache_clear()
+    assert main(words) == 0
+    (verdict,) = json.loads(statement.read_text(encoding="utf-8"))["predicate"]["verdicts"]
+    assert "look 8" in verdict["look"]
