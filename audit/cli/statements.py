@@ -53,7 +53,8 @@ def verify_statements(options: argparse.Namespace) -> int:
                 print(inert(f"audit: {visible(line)}"), file=sys.stderr)
             status = max(status, error.exit_status)
             continue
-        lines += _lines(found)
+        if not (found.holds and options.quiet):
+            lines += _lines(found)
         status = max(status, int(not found.holds))
     if lines:
         publish(inert("\n".join(map(visible, lines)) + "\n"), options.output)

@@ -15,7 +15,7 @@ from typing import Any
 from audit import __version__
 from audit.errors import InputError
 from audit.finding import Finding
-from audit.policy import Policy
+from audit.policy import Policy, policy_of
 from audit.reading import Source
 from audit.report import BUG, Report, verify
 from audit.results import Results, from_source
@@ -26,6 +26,8 @@ from audit.views.decision_view import decision_view
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://recipe-audit.readthedocs.io/schemas/attestation.v1.schema.json"
 SUFFIX = ".intoto.json"
+# Each guardrail is a claim to judge, and a statement comes from anybody.
+LARGEST_POLICY_BYTES = 1 << 16
 
 # Advice names the file by its path, and an improvement has more digits than machines agree in.
 _LEFT_OUT = frozenset({"next", "advice", "settles", "stands", "improvement"})
@@ -64,18 +66,22 @@ def statement(source: Source, policy: Policy) -> dict[str, Any]:
     ------
     InputError
         When the file is no results file, breaks the contract so that nothing can be judged, or
-        has a name that no statement can hold.
+        has a name that no statement can hold; or when the policy is larger than any.
     """
     if not is_plain_name(source.name):
         raise InputError("a statement needs a file with a plain name", path=source.name)
     results = from_source(source)
-    judged_by = policy_of_one(policy)
+    judged_by = policy_of(policy.document())
+    asked = judged_by.document()
+    if len(canonical(asked)) > LARGEST_POLICY_BYTES:
+        raise InputError(
+            "its policy is larger than 64 KiB, which no statement holds", path=source.name
+        )
     report = verify(results, policy=judged_by)
     broken = next((finding for finding in report.found if finding.rule == BUG), None)
     if broken is not None or report.analysis is None:
         what = "it breaks the contract of a results file" if broken is None else broken.message
         raise InputError(f"nothing to attest: {what}", path=source.name)
-    asked = judged_by.document()
     decision = report.analysis.decision
     return {
         "_type": STATEMENT_TYPE,
@@ -92,13 +98,6 @@ def statement(source: Source, policy: Policy) -> dict[str, Any]:
             "findings": _counts(report.found),
         },
     }
-
-
-def policy_of_one(policy: Policy) -> Policy:
-    """Return a policy as a statement holds it: without overrides, waivers and a source."""
-    from audit.policy import policy_of
-
-    return policy_of(policy.document())
 
 
 def verdicts_of(report: Report) -> tuple[ClaimView, ...]:

@@ -343,6 +343,22 @@ def test_a_huge_statement_is_not_read(study: Path, capsys: Printed) -> None:
     assert "larger than 16 MiB" in said(capsys)
 
 
+def test_a_policy_larger_than_any_is_not_judged_by(study: Path, capsys: Printed) -> None:
+    made = document()
+    rail = {"metric": "accuracy", "benchmark": "subtraction", "margin": 0.01}
+    made["predicate"]["policy"]["guardrails"] = [rail] * 2000
+    put(made)
+    assert main(["verify", STATEMENT]) == 2
+    assert "larger than 64 KiB" in said(capsys)
+
+
+def test_what_holds_is_not_said_when_only_failures_are_asked_for(
+    study: Path, capsys: Printed
+) -> None:
+    assert main(["verify", STATEMENT, "-q"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
 def test_what_cannot_be_judged_is_not_attested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:

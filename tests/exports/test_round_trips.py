@@ -46,15 +46,33 @@ def scores_of(path: Path) -> dict[tuple[str, int | None, str, str], float]:
     }
 
 
-@pytest.mark.parametrize("name", ["carried", "one seed", "simulated"])
+def several(path: Path) -> Path:
+    """Write a study with two splits, and an earlier checkpoint of one of them, in every run."""
+    document = json.loads(simulated(path).read_text(encoding="utf-8"))
+    for run in (*document["seed_results"], *document["controls"]["control"]["seed_results"]):
+        last = run["evaluation"]
+        flipped = [
+            drawn - right for right, drawn in zip(last["correct"], last["samples"], strict=True)
+        ]
+        early = last | {"split": "test", "checkpoint_step": 5, "correct": flipped}
+        other = last | {"split": "validation", "checkpoint_step": 10, "correct": flipped}
+        run["evaluation"] = last | {"split": "test", "checkpoint_step": 10}
+        run["evaluations"] = [early, other]
+    del document["claims"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["carried", "one seed", "simulated", "several"])
 def test_every_eval_ever_reads_back_to_every_score_of_every_run(name: str, tmp_path: Path) -> None:
     made = {"carried": CARRIED, "one seed": ONE_SEED}
-    source = made.get(name) or simulated(tmp_path / "results.json")
+    writers = {"simulated": simulated, "several": several}
+    source = made.get(name) or writers[name](tmp_path / "results.json")
     records, back = tmp_path / "records.json", tmp_path / "back.json"
     assert main(["export", str(source), *RETRIEVED, "-o", str(records)]) == 0
     assert main(["import", str(records), "-o", str(back)]) == 0
     before = scores_of(source)
-    assert before
+    assert len(before) == {"carried": 24, "one seed": 2, "simulated": 8, "several": 16}[name]
     assert scores_of(back) == pytest.approx(before, abs=1e-12)
 
 
