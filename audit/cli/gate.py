@@ -20,6 +20,7 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
+    not_searched,
     policy_in_force,
     report_not_searched,
     report_unreadable,
@@ -121,7 +122,7 @@ def main(options: argparse.Namespace) -> int:
 
         print(visible(f"audit: {policy_change_line(results, policy)}"), file=sys.stderr)
     report_unreadable(results)
-    report_not_searched(results)
+    report_not_searched(not_searched(results))
     rows = rows_of(results, options.sort)
     counts = counts_of(rows, results)
     for name, path in also:

@@ -17,7 +17,6 @@ from audit.errors import InputError, UsageError
 from audit.importers import IMPORTERS, fitting, importer
 from audit.importers.columns import MAPPED, ROLES
 from audit.importers.draft import Options
-from audit.importers.every_eval_ever import write
 from audit.importers.foreign import Foreign, ForeignTable, read_foreign
 from audit.importers.path_seeds import CONFIG, PATH
 from audit.importers.sniff import other_kind
@@ -36,7 +35,6 @@ examples:
         --base base --seed-from 'seed{seed}'
   audit import auto --arm a2='eval/a2_*.json' --arm a2='logs/a2_*/trainer_state.json' \\
         --seed-from 'a2_{seed}'
-  audit import results results.json --to every-eval-ever --retrieved 1700000000
   audit import wide-table scores.csv --scale 0-100 --control baseline -o results.json
 
 exit status:
@@ -49,7 +47,7 @@ exit status:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit import``."""
     formats = "\n".join(f"  {entry.name:<16}{entry.what}" for entry in IMPORTERS)
-    first = f"  {'auto':<16}found from the file\n  {RESULTS:<16}a results file, for --to\n"
+    first = f"  {'auto':<16}found from the file\n"
     parser.epilog = f"formats:\n{first}{formats}\n\n{EXAMPLES}"
     parser.add_argument(
         "format",
@@ -126,13 +124,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         choices=("every-eval-ever",),
-        help="write that format's records, in place of a results file",
+        help=argparse.SUPPRESS,  # an older spelling of `audit export`
     )
     parser.add_argument(
         "--retrieved",
         type=int,
         metavar="SECONDS",
-        help="time the records name as theirs, in seconds since 1970; --to needs it",
+        help=argparse.SUPPRESS,
     )
     parser.add_argument(
         "--claim",
@@ -173,7 +171,7 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
     document, notes = _document(options)
     if options.to:
-        records = write(document, options.retrieved)
+        records = _records(document, options.retrieved)
         put(records, options.output, force=options.force, inputs=_inputs(options))
         return 0
     kept = finish(document, options, _inputs(options))
@@ -203,6 +201,14 @@ def _document(options: argparse.Namespace) -> tuple[dict[str, Any], tuple[str, .
     if said:
         document["provenance"]["imported"]["options"] = said
     return document, notes
+
+
+def _records(document: dict[str, Any], retrieved: int) -> list[dict[str, Any]]:
+    from audit.exports.eval_records import records
+    from audit.report import verify
+    from audit.results import from_document
+
+    return records(verify(from_document(document)), retrieved)
 
 
 def _inputs(options: argparse.Namespace) -> list[str]:

@@ -13,6 +13,7 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
+    not_searched,
     policy_in_force,
     report_not_searched,
     report_unreadable,
@@ -21,6 +22,7 @@ from audit.cli.judging_options import (
 )
 from audit.cli.looked_option import looked_of
 from audit.cli.output import guard, publish
+from audit.cli.statements import is_statement, verify_statements
 from audit.fleet.families import joined
 from audit.fleet.files import collect
 from audit.fleet.judging import Judge
@@ -30,6 +32,7 @@ EXAMPLES = (
     "audit verify reports/ --format sarif -o audit.sarif",
     "audit verify results.json --claim 'gain accuracy method over control by 0.02'",
     "audit verify results.json --data train.jsonl -v",
+    "audit verify results.intoto.json",
 )
 
 
@@ -45,6 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run ``audit verify`` and return its exit status."""
+    if any(is_statement(path) for path in options.paths):
+        return verify_statements(options)
     policy = policy_in_force(options)
     judge = Judge(
         policy,
@@ -61,7 +66,7 @@ def main(options: argparse.Namespace) -> int:
     guard(options.output, [*read, options.data, options.policy, policy.source], force=options.force)
     options.results = results  # kept until the process ends, which need not take them apart
     report_unreadable(results)
-    report_not_searched(results)
+    report_not_searched(not_searched(results))
     report_unused_waivers(results, policy)
     publish(render(options.format, results, style_for(options)), options.output)
     return results.exit_status
