@@ -40,12 +40,17 @@ def test_a_folder_is_judged_as_the_file_that_import_writes_and_nothing_is_writte
 
 
 @pytest.mark.parametrize(
-    "more", [["--format", "github"], ["--policy-from", "HEAD"], ["--also", "github=x.txt"]]
+    "more", [["--format", "github"], ["--policy-from", "HEAD"], ["--also", "github={}/x.txt"]]
 )
 def test_what_judges_changes_reads_results_files_alone(
     more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["gate", folder(tmp_path), "--claim", CLAIM, *more]) == 2
+    assert (
+        main(
+            ["gate", folder(tmp_path), "--claim", CLAIM, *[word.format(tmp_path) for word in more]]
+        )
+        == 2
+    )
     assert "nothing written" not in capsys.readouterr().err
 
 
