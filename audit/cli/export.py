@@ -10,7 +10,12 @@ from pathlib import Path
 
 from audit.cli.examples import add_examples
 from audit.cli.import_words import pair
-from audit.cli.judging_options import add_policy_source, policy_named, report_not_searched
+from audit.cli.judging_options import (
+    add_policy_source,
+    not_searched,
+    policy_named,
+    report_not_searched,
+)
 from audit.cli.output import add_output, guard, publish
 from audit.errors import ImportRefused, InputError, UsageError
 from audit.policy import Policy
@@ -123,7 +128,7 @@ def _refuse_unrecorded_looks(path: str, policy: Policy) -> None:
     from audit.fleet.judging import Choices, Judge
 
     found = Judge(policy, Choices())(path)
-    report_not_searched(FileResults((found,)))
+    report_not_searched(not_searched(FileResults((found,))))
     for view in found.claims:
         if view.slug == "looks-not-recorded":
             raise ImportRefused(f"{view.sentence}: {view.reason}; {view.settles}", path=path)

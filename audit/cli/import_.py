@@ -18,7 +18,7 @@ from audit.importers import IMPORTERS, fitting, importer
 from audit.importers.columns import MAPPED, ROLES
 from audit.importers.draft import Options
 from audit.importers.foreign import Foreign, ForeignTable, read_foreign
-from audit.importers.path_seeds import PATH
+from audit.importers.path_seeds import CONFIG, PATH
 from audit.importers.sniff import other_kind
 from audit.importers.study import Layout, Placed, assemble
 from audit.results import load
@@ -220,11 +220,6 @@ def _seed_source(text: str | None) -> tuple[str | None, str | None]:
     """Return the pattern for seeds in paths, or the key that holds them in the files."""
     if text is None or text == PATH:
         return text, None
-    if text == "config":
-        raise UsageError(
-            "--seed-from config: these files come without a trainer's settings; give the folder of "
-            "the runs, or say path, a key or a pattern"
-        )
     # A word that is no pattern for a path names a key or a column.
     is_key = re.fullmatch(r"/?[\w.-]+(?:/[\w.-]+)*", text) is not None
     return (None, text) if is_key else (text, None)
@@ -258,6 +253,12 @@ def _placed(options: argparse.Namespace) -> Iterator[Placed]:
     for arm, pattern in named:
         for path in _files(pattern):
             file = read_foreign(path)
+            if options.seed_from == CONFIG and not isinstance(file.content, ForeignTable):
+                raise UsageError(
+                    "--seed-from config: the file comes without a trainer's settings; give the "
+                    "folder of the runs, or say path, a key or a pattern",
+                    path=file.name,
+                )
             yield Placed(file, arm, _importer_of(file, options))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -166,12 +166,17 @@ def report_unreadable(results: FileResults) -> None:
             print(inert(f"audit: {visible(str(file.error))}"), file=sys.stderr)
 
 
-def report_not_searched(results: FileResults) -> None:
-    """Print one line per reason why earlier versions of files were not searched, to stderr."""
+def not_searched(results: FileResults) -> dict[str, list[str]]:
+    """Return the files whose earlier versions were not all searched, by the reason."""
     files: dict[str, list[str]] = {}
     for file in results.files:
         if file.not_searched:
             files.setdefault(file.not_searched, []).append(file.name)
+    return files
+
+
+def report_not_searched(files: Mapping[str, Sequence[str]]) -> None:
+    """Print one line per reason why earlier versions of files were not searched, to stderr."""
     for reason, names in files.items():
         which = names[0] if len(names) == 1 else counted(len(names), "file")
         print(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from audit.cli.examples import add_examples
+from audit.cli.folder_of_runs import with_runs
 from audit.cli.formats import FORMATS, render
 from audit.cli.judging_options import (
     add_output_options,
@@ -12,6 +13,7 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
+    not_searched,
     policy_in_force,
     report_not_searched,
     report_unreadable,
@@ -58,12 +60,13 @@ def main(options: argparse.Namespace) -> int:
         data=options.data,
         artifacts=options.artifacts,
     )
-    results = joined(collect(options.paths, judge), judge)
+    found = collect(options.paths, judge)
+    results = joined(with_runs(options, found, judge.claims, judge.of_source), judge)
     read = [file.name for file in results.files]
     guard(options.output, [*read, options.data, options.policy, policy.source], force=options.force)
     options.results = results  # kept until the process ends, which need not take them apart
     report_unreadable(results)
-    report_not_searched(results)
+    report_not_searched(not_searched(results))
     report_unused_waivers(results, policy)
     publish(render(options.format, results, style_for(options)), options.output)
     return results.exit_status

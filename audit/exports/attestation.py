@@ -30,7 +30,7 @@ SUFFIX = ".intoto.json"
 LARGEST_POLICY_BYTES = 1 << 16
 
 # Advice names the file by its path, and an improvement has more digits than machines agree in.
-_LEFT_OUT = frozenset({"next", "settles", "stands", "improvement"})
+_LEFT_OUT = frozenset({"next", "advice", "settles", "stands", "improvement"})
 # A name that opens a file beside the statement and nothing else, on any system.
 _PLAIN_NAME = re.compile(r"[^/\\:\0-\x1f\x7f\ud800-\udfff]{1,255}")
 

@@ -29,6 +29,7 @@ def claim_row(view: ClaimView) -> dict[str, Any]:
         "weakened_by": [asdict(weakening) for weakening in view.weakened_by],
         "next": list(view.next),
         "look": view.look or None,
+        "advice": view.advice or None,
         "improvement": None
         if found is None
         else {"value": found.value, "low": found.low, "high": found.high},
