@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -117,10 +117,34 @@ class Policy:
                 policy = replace(policy, **override.values)
         return policy
 
+    def document(self) -> dict[str, Any]:
+        """Return what the policy asks of one file as JSON values, every key with its value.
+
+        Overrides and waivers are left out: paths and days decide on them. See `policy_of`.
+        """
+        told = asdict(self)
+        for key in ("overrides", "waivers", "source", "file"):
+            del told[key]
+        return {key: _without_none(value) for key, value in told.items()}
+
     def runs(self, rule_id: str, slug: str) -> bool:
         """Whether ``select`` and ``ignore`` leave a rule to run."""
         names = {rule_id, slug, rule_id.rstrip("0123456789")}
         return (not self.select or bool(names & set(self.select))) and not names & set(self.ignore)
+
+
+def policy_of(document: Mapping[str, Any]) -> Policy:
+    """Return the policy that `Policy.document` gave; the schema must have judged the document."""
+    return build(Policy, {**document, **_typed(document)}, overrides=(), waivers=())
+
+
+def _without_none(value: Any) -> Any:
+    """Return lists of tables without the keys that have no value."""
+    if isinstance(value, tuple):
+        return [_without_none(item) for item in value]
+    if isinstance(value, dict):
+        return {key: item for key, item in value.items() if item is not None}
+    return value
 
 
 def _slashed(path: str) -> str:

@@ -364,7 +364,7 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "evaluation",
         "arms evaluated differently",
         "Prompt, decoding, scorer or token limit differ between the arms and are not declared as "
-        "the change, so the difference may be theirs.",
+        "the change, or the checkpoint was chosen by another rule: the difference may be theirs.",
         "evaluate both arms alike, or name the differing fields in change.fields",
     ),
     (

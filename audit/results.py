@@ -404,13 +404,13 @@ def load(path: str | Path | Mapping[str, Any]) -> Results:
         ``audit import`` can answer.
     """
     if isinstance(path, Mapping):
-        return from_source(_as_source(path, "<document>"))
+        return from_source(document_source(path, "<document>"))
     if str(path) != "-" and Path(path).is_dir():
-        return from_source(_as_source(_brought_in(path), str(path)))
+        return from_source(document_source(_brought_in(path), str(path)))
     return from_source(read_source(path))
 
 
-def _as_source(document: Mapping[str, Any], name: str) -> Source:
+def document_source(document: Mapping[str, Any], name: str) -> Source:
     """Return a document as the file it would be, so that it is read as strictly."""
     try:
         data = json.dumps(document).encode("utf-8")

@@ -531,7 +531,9 @@ def _shown(value: Any) -> str:
         case dict():
             return f"an object with {_counted(len(value), 'key')}"
         case str():
-            return _shortened(json.dumps(value[:_LONGEST_VALUE], ensure_ascii=False))
+            most = _LONGEST_VALUE - 2  # what is cut keeps its closing quote
+            cut = value if len(value) <= most else value[: most - 3] + "..."
+            return json.dumps(cut, ensure_ascii=False)
         case int() if value.bit_length() > _LONGEST_VALUE * 3:
             return f"a whole number of {value.bit_length()} bits"
     return _shortened(json.dumps(value))

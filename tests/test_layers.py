@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli*",),
     ("fleet*",),
     ("pages*",),
-    ("notebook", "testing"),
+    ("exports*", "notebook", "testing"),
     ("coverage", "report"),
     ("rules*",),
     ("training*",),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,15 @@ from audit.analysis.comparisons import Comparison
 from audit.analysis.design import Design
 from audit.analysis.looks import AFTER_LOOK, IN_PLAN
 from audit.analysis.measures import Side
-from audit.analysis.study import study_of
+from audit.analysis.study import SpentLook, study_of
 from audit.analysis.what_settles import (
     BY_INTERVAL,
     LATER_LOOK,
     NOTHING,
     RUNS,
     SEEDS,
+    futile_below,
+    in_direction,
     target_of,
 )
 from audit.claims import BASE, Claim, claims_of
@@ -103,9 +105,8 @@ def advise(
     policy: Policy | None = None,
     claims: Iterable[Claim] = (),
     looked: Iterable[int] = (),
-    metric: str | None = None,
-    benchmark: str | None = None,
-    effect: float | None = None,
+    effect: Callable[[float], float] | None = None,
+    unrecorded: Callable[[Sequence[ClaimResult]], Sequence[SpentLook]] | None = None,
 ) -> tuple[Advice, ...]:
     """Return the advice on every claim of a file.
 
@@ -118,18 +119,24 @@ def advise(
         Beside those of the file.
     looked : iterable of int
         Earlier looks without a plan, beside those of the file.
-    metric, benchmark : str, optional
-        Only claims about these are advised on; all of them are judged.
-    effect : float, optional
-        Effect that matters, in the metric's units, in place of the declared one.
+    effect : callable, optional
+        Returns the effect that matters, in place of the declared one, in the units of a metric
+        whose scale has the width that it is given.
+    unrecorded : callable, optional
+        Returns the looks at the judged claims that the file does not record.
     """
-    judged = judge(study_of(results, policy, looked), (*claims_of(results), *claims))
+    looked, made = tuple(looked), (*claims_of(results), *claims)
+    judged = judge(study_of(results, policy, looked), made)
+    spent = () if unrecorded is None else unrecorded(judged)
+    if spent:
+        judged = judge(study_of(results, policy, looked, spent), made)
     return tuple(
-        advice_on(result, effect)
-        for result in judged
-        if metric in (None, result.claim.metric)
-        and benchmark in (None, result.claim.benchmark, _benchmark(result))
+        advice_on(result, None if effect is None else effect(_span(result))) for result in judged
     )
+
+
+def _span(result: ClaimResult) -> float:
+    return 1.0 if result.comparison is None else result.comparison.measure.span or 1.0
 
 
 def overall(advice: Sequence[Advice]) -> str | None:
@@ -138,8 +145,13 @@ def overall(advice: Sequence[Advice]) -> str | None:
     return next((word for word in _FIRST if word in words), None)
 
 
-def _benchmark(result: ClaimResult) -> str | None:
-    return None if result.comparison is None else result.comparison.benchmark
+def advice_word(result: ClaimResult) -> str | None:
+    """Return the advice on one claim in one word; see `Advice`."""
+    found = result.comparison
+    if found is None or result.supported:
+        return SUPPORTED if result.supported else None
+    bound = futile_below(result.claim, found, result.look)
+    return _word(result, in_direction(result.claim, found), bound)[0]
 
 
 def advice_on(result: ClaimResult, effect: float | None = None) -> Advice:
@@ -147,11 +159,11 @@ def advice_on(result: ClaimResult, effect: float | None = None) -> Advice:
     found = result.comparison
     if found is None:
         return Advice(result, None)
-    delta = None if found.delta is None else result.towards * found.delta
+    delta = in_direction(result.claim, found)
     p_value, needs = result.held
     if result.supported:
         return Advice(result, SUPPORTED, delta, p_value, needs)
-    bound = _futility(result, found, effect)
+    bound = futile_below(result.claim, found, result.look, effect)
     word, seeds = _word(result, delta, bound)
     if word != TRAIN_ON or seeds is None:
         return Advice(result, word, delta, p_value, needs, futile_below=bound)
@@ -183,7 +195,7 @@ def _word(
     if settling.kind == RUNS:
         return TRAIN_ON, settling.runs
     if result.slug == "beyond-plan":
-        return AT_MAXIMUM, None
+        return (AT_MAXIMUM if _past_the_plan(result) else None), None
     if result.slug not in BY_INTERVAL:
         return None, None
     if result.slug == "wrong-way":  # the opposite is shown
@@ -204,18 +216,19 @@ def _word(
     return (FUTILE, None) if needed.seeds is None else (TRAIN_ON, needed.seeds)
 
 
-def _futility(result: ClaimResult, comparison: Comparison, effect: float | None) -> float | None:
-    """Return the difference below which stopping is advised; None without a plan and target."""
-    look, target = result.look, effect or target_of(result.claim, result.look)
-    if look is None or look.plan is None or look.seeds is None or target is None or look.final:
-        return None
-    if result.claim.direction not in ("gain", "loss"):
-        return None
-    beyond = result.beyond
-    if target <= beyond:
-        return None
-    bound = look.plan.futility_bound(look.seeds, target - beyond)
-    return None if bound is None else bound + beyond
+def _past_the_plan(result: ClaimResult) -> bool:
+    """Whether both arms have more runs than planned; not so where the plan cannot be read."""
+    found = result.comparison
+    plan = None if found is None else found.study.plan
+    if found is None or plan is None or not plan.covers(result.claim.id):
+        return False
+    top = found.study.results.method
+    sides = (found.control, found.treatment)
+    most = [plan.most(side.name, top=side.name == top) for side in sides]
+    return all(
+        number is not None and len(side.runs) > number
+        for side, number in zip(sides, most, strict=True)
+    )
 
 
 def _assumed(result: ClaimResult, comparison: Comparison, effect: float | None) -> float:
@@ -234,7 +247,9 @@ def _chances(
 ) -> Chances | None:
     """Return the chances of the looks that are left, if the true difference is ``effect``.
 
-    None before the first look, and where the runs have no spread to plan with.
+    Where several claims are not supported yet, each is held to its share of the error rate: the
+    first step of Holm's correction, which the others may make milder. None before the first look,
+    and where the runs have no spread to plan with.
     """
     look, design, standing = result.look, comparison.design, comparison.standing
     if look is None or standing is None or delta is None or not isinstance(design, Design):
@@ -251,12 +266,15 @@ def _chances(
         "tasks": design.tasks,
         "samples": design.samples,
     }
+    from audit.stats import level_of_each
+
     if look.plan is not None:
         if look.seeds is None:
             return None
+        plan = replace(look.plan, level=level_of_each(look.plan.level, result.rivals))
         if equivalent:
-            return look.plan.equivalence_chances(margin / span, shown, look.seeds, **terms)
-        return look.plan.chances(shown, p_value, look.seeds, **terms)
+            return plan.equivalence_chances(margin / span, shown, look.seeds, **terms)
+        return plan.chances(shown, p_value, look.seeds, **terms)
     settling = result.settling
     if settling is None or settling.judgement != LATER_LOOK or settling.looked is None:
         return None
@@ -269,7 +287,7 @@ def _chances(
         (now, (max(now[0], seeds), max(now[1], seeds))),
         looked=settling.looked,
         margin=margin / span if equivalent else None,
-        level=look.level,
+        level=level_of_each(look.level, result.rivals),
         **terms,
     )
 

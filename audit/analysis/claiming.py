@@ -18,7 +18,7 @@ from audit.analysis.settings import settings_for
 from audit.analysis.study import Study
 from audit.analysis.verdict import Refusal, Verdict, Weakening
 from audit.analysis.weakening import shared_seeds_line, weakenings
-from audit.analysis.what_settles import RefusedClaim, Settling, settling
+from audit.analysis.what_settles import RefusedClaim, Settling, settling, towards
 from audit.claims import BASE, OVER_BENCHMARKS, Claim, fitted
 from audit.display import Displayed
 from audit.facts.look_alikes import look_alikes
@@ -108,8 +108,7 @@ class ClaimResult(Displayed):
     @property
     def towards(self) -> int:
         """Sign of a difference, treatment minus control, in the claimed direction."""
-        higher = self.comparison is None or self.comparison.measure.higher_is_better
-        return 1 if (self.claim.direction != "loss") == higher else -1
+        return 1 if self.comparison is None else towards(self.claim, self.comparison)
 
     @property
     def beyond(self) -> float:
@@ -307,7 +306,7 @@ def _draft(study: Study, claim: Claim, min_seeds: int) -> _Draft:
     early: list[Refusal] = []
     if isinstance(look, Refusal):
         early.append(look)
-        look = ClaimLook(ONE_LOOK, 1 - settings.level, settings.level)
+        look = ClaimLook(ONE_LOOK, None, settings.level)
     elif look.threshold is None:
         early.append(_before_first_look(look))
     unrecorded = not_recorded(study, claim, look)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from audit.analysis.measures import Side
 from audit.analysis.verdict import Refusal
 from audit.claims import BASE, Claim
-from audit.facts.conditions import condition_differences, selected_here
+from audit.facts.conditions import chosen_on, condition_differences, selected_here
 from audit.results import Evaluation, Results
 
 # Declared pairing may leave out one run in five for want of a partner.
@@ -28,6 +28,12 @@ def refusals_by_conditions(
                 f"a checkpoint was chosen on {where}, by which it is judged ({evaluation.pointer})",
             )
             break
+    if control.name != BASE and len(chosen_on((*ours, *theirs))) > 1:
+        rules = "; ".join(
+            f"of {name} on {', '.join(chosen_on(evaluations)) or 'none'}"
+            for name, evaluations in ((treatment.name, ours), (control.name, theirs))
+        )
+        yield Refusal("unmatched-protocol", f"checkpoints were not chosen by one rule: {rules}")
     differences = condition_differences(results, ours, theirs)
     if differences:
         listed = "; ".join(

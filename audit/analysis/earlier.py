@@ -58,13 +58,14 @@ def _spent(now: ClaimResult, old: ClaimResult) -> int | None:
     new, past = now.comparison, old.comparison
     if new is None or past is None or _subject(now, new) != _subject(old, past):
         return None
-    if not any(refusal.reason in BY_INTERVAL for refusal in old.refusals):
+    reasons = {refusal.reason for refusal in old.refusals}
+    if not reasons & BY_INTERVAL or "before-first-look" in reasons:
         return None
     fewest = min(past.trained_runs)
     if fewest < now.min_seeds or fewest in new.study.looked or not _fewer(past, new):
         return None
-    if old.look is None or now.look is None or old.look.threshold is None:
-        return None  # before the first look of its plan
+    if old.look is None or now.look is None:
+        return None
     if now.look.kind == IN_PLAN and old.look.plan == now.look.plan:
         return None
     return fewest

@@ -9,7 +9,7 @@ from audit.analysis.measures import Side
 from audit.analysis.settings import Settings
 from audit.analysis.study import Study
 from audit.analysis.verdict import Refusal
-from audit.claims import BASE, Claim
+from audit.claims import BASE, Claim, claims_of
 from audit.facts.plans import DeclaredPlan
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class ClaimLook:
     kind : str
         ``one-look`` (no plan), ``plan``, or ``after-unplanned-look``.
     threshold, equivalence_threshold : float or None
-        The p-value, and for equivalence both one-sided ones, must be below it; None before the
-        first look of a plan, for equivalence also where the claim's own level holds.
+        The p-value, and for equivalence both one-sided ones, must be below it; None where the
+        claim cannot be judged at this look, for equivalence also where its own level holds.
     seeds, first, maximum, next : int or None
         Runs per arm of this look, of the first, at most, and of the next look.
     dated : bool or None
@@ -80,6 +80,10 @@ def look_at(
     """
     plan = study.plan
     covered = plan is not None and plan.covers(claim.id)
+    if plan is not None and not covered and (strays := _strays(plan, study)):
+        return Refusal(
+            "beyond-plan", f"the plan is for claims that the file does not make: {strays}"
+        )
     if plan is not None and covered and _is_a_plan(plan, study):
         if control.name == BASE:
             return _against_base(study, plan, treatment, level)
@@ -145,6 +149,13 @@ def _is_a_plan(plan: DeclaredPlan, study: Study) -> bool:
     checked where the study was judged without a plan before.
     """
     return plan.dated is True or (plan.dated is None and not study.looked)
+
+
+def _strays(plan: DeclaredPlan, study: Study) -> str:
+    """Return what a plan covers that is no claim of the file: a claim may be meant by it."""
+    known = {claim.id for claim in claims_of(study.results)}
+    listed = plan.claims or ()
+    return ", ".join(name for name in listed if name not in known) if listed else "none"
 
 
 def _against_base(

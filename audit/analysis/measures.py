@@ -19,6 +19,8 @@ from audit.results import DEFAULT_METRIC, Arm, Evaluation, Results, Run
 _PASS_AT = re.compile(r"pass@([1-9][0-9]*)")
 # What the name of a metric ends with where only parsed answers count.
 GIVEN_PARSED = "-given-parsed"
+# What the name of a metric ends with where models with averaged weights were evaluated.
+OF_AVERAGED_WEIGHTS = " of averaged weights"
 # Metrics that are shares of right answers by what people mean by them; others say so by `kind`.
 _SHARES = re.compile(
     r"(?:[a-z0-9]+[-_ ])*(?:acc|accuracy|exact[-_ ]?match|em|success[-_ ]rate|solve[-_ ]rate"
@@ -61,7 +63,7 @@ class Measure:
         name = self.metric if self.attempts is None else f"pass@{self.attempts}"
         if self.given_parsed:
             name += GIVEN_PARSED
-        return name if self.averaged_weights is None else f"{name} of averaged weights"
+        return name if self.averaged_weights is None else name + OF_AVERAGED_WEIGHTS
 
     @property
     def span(self) -> float | None:
@@ -97,10 +99,22 @@ def measures(results: Results) -> tuple[Measure, ...]:
 
 
 def find_measures(results: Results, metric: str, benchmark: str | None) -> tuple[Measure, ...]:
-    """Return the measures a claim's words may mean; ``pass@k`` is found in counts of answers."""
+    """Return the measures a claim's words may mean; ``pass@k`` is found in counts of answers.
+
+    Models with averaged weights are meant where the metric's name says so, or where no others
+    were evaluated.
+    """
+    if metric.endswith(OF_AVERAGED_WEIGHTS):
+        plain = metric.removesuffix(OF_AVERAGED_WEIGHTS)
+        return tuple(m for m in _named(results, plain, benchmark) if m.averaged_weights is not None)
+    named = _named(results, metric, benchmark)
+    return tuple(m for m in named if m.averaged_weights is None) or named
+
+
+def _named(results: Results, metric: str, benchmark: str | None) -> tuple[Measure, ...]:
     known = measures(results)
     if metric.endswith(GIVEN_PARSED):
-        whole = find_measures(results, metric.removesuffix(GIVEN_PARSED), benchmark)
+        whole = _named(results, metric.removesuffix(GIVEN_PARSED), benchmark)
         return tuple(replace(measure, given_parsed=True) for measure in whole)
     named = [m for m in known if m.metric == metric]
     attempts = _PASS_AT.fullmatch(metric)
@@ -111,14 +125,14 @@ def find_measures(results: Results, metric: str, benchmark: str | None) -> tuple
             pass_at(m, int(attempts[1])) for m in counted if _has_outcomes(results, m.metric)
         ] or named
     if benchmark is not None:
-        summarized = _summary_benchmarks(results, metric) == {benchmark}
+        summarized = summary_benchmarks(results, metric) == {benchmark}
         named = [
             m for m in named if (m.benchmark or (benchmark if summarized else None)) == benchmark
         ]
     return tuple(named)
 
 
-def _summary_benchmarks(results: Results, metric: str) -> set[str | None]:
+def summary_benchmarks(results: Results, metric: str) -> set[str | None]:
     """Return the benchmarks that runs name for a metric of which they have one score alone."""
     return {
         e.benchmark

@@ -44,7 +44,7 @@ class PlanBasis:
     components : Components
         On [0, 1].
     sds : tuple of SeedSd
-        Estimate and upper limit; empty where the file has none.
+        Estimate and upper limit, pooled over both arms; empty where the file has none.
     tasks, samples : int
     span : float
         Width of the metric's scale.

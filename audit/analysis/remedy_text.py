@@ -15,6 +15,7 @@ from audit.analysis.what_settles import (
     RUNS,
     RefusedClaim,
     Settling,
+    in_direction,
     next_threshold,
 )
 from audit.reasons import find_reason
@@ -58,6 +59,8 @@ def seeds_text(needed: Needed | None, most: int = _MOST) -> str:
         return f"more than {most} seeds per arm"
     if needed.seeds == needed.seeds_upper:
         return f"{needed.seeds} seeds per arm"
+    if needed.seeds == most:
+        return f"{needed.seeds} seeds per arm or more"
     upper = f"more than {most}" if needed.seeds_upper is None else str(needed.seeds_upper)
     return f"{needed.seeds} to {upper} seeds per arm"
 
@@ -98,6 +101,10 @@ def _seeds(result: RefusedClaim, settling: Settling, file: str) -> Iterator[str]
         return
     span = found.measure.span or 1.0
     needed, seen = remedy.to_see, remedy.if_seen
+    if settling.futile_below is not None:
+        seen_here = numerals.signed(in_direction(result.claim, found))
+        bound = numerals.signed(settling.futile_below)
+        yield f"stop: {seen_here} is below {bound}, futile at this look; stopping is advice"
     if settling.judgement == PLAN:
         yield from _next_look(result, file)
     if needed is not None:

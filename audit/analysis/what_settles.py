@@ -65,6 +65,9 @@ class Settling:
     threshold : float or None
         What a p-value must be below then: at the estimate of the seeds needed, or at the first
         look of a plan. Both one-sided ones of equivalence must.
+    futile_below : float or None
+        Where a plan advises to stop: the bound that the difference in the claimed direction lies
+        below, in the metric's units.
     """
 
     kind: str
@@ -75,6 +78,7 @@ class Settling:
     missing: int | None = None
     looked: int | None = None
     threshold: float | None = None
+    futile_below: float | None = None
 
 
 def settling(result: RefusedClaim) -> Settling:
@@ -138,7 +142,45 @@ def _by_seeds(result: RefusedClaim, comparison: Comparison, design: Design) -> S
         equivalent = claim.direction == "equivalent"
         at = judgement.equivalence_level if equivalent else judgement.level
         threshold = 1 - at(needed.seeds)
-    return Settling(SEEDS, result.slug, judgement.kind, remedy, looked=looked, threshold=threshold)
+    delta, bound = in_direction(claim, comparison), futile_below(claim, comparison, result.look)
+    return Settling(
+        SEEDS,
+        result.slug,
+        judgement.kind,
+        remedy,
+        looked=looked,
+        threshold=threshold,
+        futile_below=bound if bound is not None and delta is not None and delta < bound else None,
+    )
+
+
+def towards(claim: Claim, comparison: Comparison) -> int:
+    """Return the sign of a difference, treatment minus control, in the claimed direction."""
+    return 1 if (claim.direction != "loss") == comparison.measure.higher_is_better else -1
+
+
+def in_direction(claim: Claim, comparison: Comparison) -> float | None:
+    """Return the difference seen in the claimed direction, in the metric's units."""
+    delta = comparison.delta
+    return None if delta is None else towards(claim, comparison) * delta
+
+
+def futile_below(
+    claim: Claim, comparison: Comparison, look: ClaimLook | None, effect: float | None = None
+) -> float | None:
+    """Return the difference in the claimed direction below which a plan advises to stop.
+
+    None without a plan and target, and where no difference is claimed. ``effect`` is what
+    matters, in place of the target, in the metric's units.
+    """
+    target = effect or target_of(claim, look)
+    if look is None or look.plan is None or look.seeds is None or target is None or look.final:
+        return None
+    beyond = comparison.settings.margin if claim.exceeds else 0.0
+    if claim.direction not in ("gain", "loss") or target <= beyond:
+        return None
+    bound = look.plan.futility_bound(look.seeds, target - beyond)
+    return None if bound is None else bound + beyond
 
 
 def target_of(claim: Claim, look: ClaimLook | None) -> float | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.cli.examples import add_examples
+from audit.cli.folder_of_runs import with_runs
 from audit.cli.formats import FORMATS, Style, render
 from audit.cli.judging_options import (
     add_output_options,
@@ -19,6 +20,7 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
+    not_searched,
     policy_in_force,
     report_not_searched,
     report_unreadable,
@@ -105,7 +107,8 @@ def main(options: argparse.Namespace) -> int:
         policy = replace(policy, source=f"{policy.source}, and {before.source}")
     visit = partial(_visit, options)
     wanted = _wanted(None if change else changes)
-    results = joined(collect(options.paths, judge, visit, wanted=wanted), judge)
+    found = collect(options.paths, judge, visit, wanted=wanted)
+    results = joined(with_runs(options, found, own.claims, judge.of_source), judge)
     results = replace(results, policy_change=change, base=options.changed_since or "")
     if changes is not None:
         from audit.fleet.since import with_history
@@ -119,7 +122,7 @@ def main(options: argparse.Namespace) -> int:
 
         print(visible(f"audit: {policy_change_line(results, policy)}"), file=sys.stderr)
     report_unreadable(results)
-    report_not_searched(results)
+    report_not_searched(not_searched(results))
     rows = rows_of(results, options.sort)
     counts = counts_of(rows, results)
     for name, path in also:

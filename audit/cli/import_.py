@@ -18,9 +18,8 @@ from audit.errors import InputError, UsageError
 from audit.importers import IMPORTERS, fitting, importer
 from audit.importers.columns import MAPPED, ROLES
 from audit.importers.draft import Options
-from audit.importers.every_eval_ever import write
 from audit.importers.foreign import Foreign, ForeignTable, read_foreign
-from audit.importers.path_seeds import PATH
+from audit.importers.path_seeds import CONFIG, PATH
 from audit.importers.sniff import other_kind
 from audit.importers.study import Layout, Placed, assemble
 from audit.results import load
@@ -37,7 +36,6 @@ examples:
         --base base --seed-from 'seed{seed}'
   audit import auto --arm a2='eval/a2_*.json' --arm a2='logs/a2_*/trainer_state.json' \\
         --seed-from 'a2_{seed}'
-  audit import results results.json --to every-eval-ever --retrieved 1700000000
   audit import wide-table scores.csv --scale 0-100 --control baseline -o results.json
 
 exit status:
@@ -50,7 +48,7 @@ exit status:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit import``."""
     formats = "\n".join(f"  {entry.name:<16}{entry.what}" for entry in IMPORTERS)
-    first = f"  {'auto':<16}found from the file\n  {RESULTS:<16}a results file, for --to\n"
+    first = f"  {'auto':<16}found from the file\n"
     parser.epilog = f"formats:\n{first}{formats}\n\n{EXAMPLES}"
     parser.add_argument(
         "format",
@@ -127,13 +125,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         choices=("every-eval-ever",),
-        help="write that format's records, in place of a results file",
+        help=argparse.SUPPRESS,  # an older spelling of `audit export`
     )
     parser.add_argument(
         "--retrieved",
         type=int,
         metavar="SECONDS",
-        help="time the records name as theirs, in seconds since 1970; --to needs it",
+        help=argparse.SUPPRESS,
     )
     parser.add_argument(
         "--claim",
@@ -174,7 +172,7 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
     document, notes = _document(options)
     if options.to:
-        records = write(document, options.retrieved)
+        records = _records(document, options.retrieved)
         put(records, options.output, force=options.force, inputs=_inputs(options))
         return 0
     kept = finish(document, options, _inputs(options))
@@ -207,6 +205,14 @@ def _document(options: argparse.Namespace) -> tuple[dict[str, Any], tuple[str, .
     return document, notes
 
 
+def _records(document: dict[str, Any], retrieved: int) -> list[dict[str, Any]]:
+    from audit.exports.eval_records import records
+    from audit.report import verify
+    from audit.results import from_document
+
+    return records(verify(from_document(document)), retrieved)
+
+
 def _inputs(options: argparse.Namespace) -> list[str]:
     named = [*options.files, *(pair(text, "--arm NAME=FILES")[1] for text in options.arm)]
     return [path for pattern in named for path in _files(pattern)]
@@ -216,11 +222,6 @@ def _seed_source(text: str | None) -> tuple[str | None, str | None]:
     """Return the pattern for seeds in paths, or the key that holds them in the files."""
     if text is None or text == PATH:
         return text, None
-    if text == "config":
-        raise UsageError(
-            "--seed-from config: these files come without a trainer's settings; give the folder of "
-            "the runs, or say path, a key or a pattern"
-        )
     # A word that is no pattern for a path names a key or a column.
     is_key = re.fullmatch(r"/?[\w.-]+(?:/[\w.-]+)*", text) is not None
     return (None, text) if is_key else (text, None)
@@ -254,6 +255,12 @@ def _placed(options: argparse.Namespace) -> Iterator[Placed]:
     for arm, pattern in named:
         for path in _files(pattern):
             file = read_foreign(path)
+            if options.seed_from == CONFIG and not isinstance(file.content, ForeignTable):
+                raise UsageError(
+                    "--seed-from config: the file comes without a trainer's settings; give the "
+                    "folder of the runs, or say path, a key or a pattern",
+                    path=file.name,
+                )
             yield Placed(file, arm, _importer_of(file, options))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.claims import claimed_controls
-from audit.cli.import_words import pair, scale_of
+from audit.cli.import_words import pair, role_of, scale_of
 from audit.cli.imported_file import finish
 from audit.errors import AuditError, InputError, UsageError
 from audit.importers import IMPORTERS
@@ -198,9 +198,7 @@ def _said(options: argparse.Namespace) -> Said:
         scale=scale_of(_one(options.scale, given, "scale")),
         lower_is_better=options.lower_is_better or bool(given.get("lower_is_better")),
         missing=_one(options.missing, given, "missing"),
-        roles=dict(
-            pair(text, "--map ROLE=POINTER") for text in (*options.roles, *_pairs(given, "map"))
-        ),
+        roles=dict(role_of(text) for text in (*options.roles, *_pairs(given, "map"))),
         where=dict(
             pair(text, "--where KEY=TEXT") for text in (*options.where, *_pairs(given, "where"))
         ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from audit.errors import UsageError
 
 
@@ -25,3 +27,14 @@ def pair(text: str, usage: str) -> tuple[str, str]:
     if not (name and sign and value):
         raise UsageError(f"{text!r}: say {usage}")
     return name, value
+
+
+def role_of(text: str) -> tuple[str, str]:
+    """Return role and pointer of ``--map ROLE=POINTER``."""
+    role, pointer = pair(text, "--map ROLE=POINTER")
+    if pointer.startswith("@path:"):
+        try:
+            re.compile(pointer.removeprefix("@path:"))
+        except re.error as error:
+            raise UsageError(f"--map {text}: no regular expression: {error}") from None
+    return role, pointer

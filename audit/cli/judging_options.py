@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,12 +50,7 @@ def claims_of(options: argparse.Namespace) -> tuple[Claim, ...]:
 
 def add_policy_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which rules run and what fails."""
-    parser.add_argument("--policy", metavar="FILE", help="policy file (else the nearest one found)")
-    parser.add_argument(
-        "--policy-from",
-        metavar="REV",
-        help="the policy as it stands at this git revision, whatever the working tree says",
-    )
+    add_policy_source(parser)
     for name, does in (("--select", "run only"), ("--ignore", "leave out")):
         parser.add_argument(
             name,
@@ -66,6 +61,16 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument(
         "--fail-on", choices=("warning", "error"), help="severity from which the exit status is 1"
+    )
+
+
+def add_policy_source(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where the policy is read."""
+    parser.add_argument("--policy", metavar="FILE", help="policy file (else the nearest one found)")
+    parser.add_argument(
+        "--policy-from",
+        metavar="REV",
+        help="the policy as it stands at this git revision, whatever the working tree says",
     )
 
 
@@ -100,9 +105,20 @@ def policy_in_force(options: argparse.Namespace) -> Policy:
     UsageError
         When the policy cannot be read, or a rule is unknown.
     """
+    _require_rules(choices_of(options).over(Policy()), None)
+    return policy_named(options)
+
+
+def policy_named(options: argparse.Namespace) -> Policy:
+    """Return the policy as it was read, after checking that the rules it names exist.
+
+    Raises
+    ------
+    UsageError
+        When the policy cannot be read, or names a rule that is unknown.
+    """
     policy = _policy(options)
     _require_rules(policy, policy.source)
-    _require_rules(choices_of(options).over(Policy()), None)
     for waiver in policy.waivers:
         if datetime.date.fromisoformat(waiver.expires) < today():
             rule = visible(f"{waiver.rule} {waiver.pointer}".strip())
@@ -150,12 +166,17 @@ def report_unreadable(results: FileResults) -> None:
             print(inert(f"audit: {visible(str(file.error))}"), file=sys.stderr)
 
 
-def report_not_searched(results: FileResults) -> None:
-    """Print one line per reason why earlier versions of files were not searched, to stderr."""
+def not_searched(results: FileResults) -> dict[str, list[str]]:
+    """Return the files whose earlier versions were not all searched, by the reason."""
     files: dict[str, list[str]] = {}
     for file in results.files:
         if file.not_searched:
             files.setdefault(file.not_searched, []).append(file.name)
+    return files
+
+
+def report_not_searched(files: Mapping[str, Sequence[str]]) -> None:
+    """Print one line per reason why earlier versions of files were not searched, to stderr."""
     for reason, names in files.items():
         which = names[0] if len(names) == 1 else counted(len(names), "file")
         print(

@@ -45,6 +45,7 @@ COMMANDS: dict[str, Command] = {
         "audit.cli.import_", "run folders, trackers, evaluation logs, tables", "Bring in"
     ),
     "render": Command("audit.cli.render", "the study's page, Markdown or HTML", "Show"),
+    "export": Command("audit.cli.export", "attestation, model card, Every Eval Ever", "Show"),
     "explain": Command(
         "audit.cli.explain", "any word of the output, and what settles it", "Maintain"
     ),

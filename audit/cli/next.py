@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit import numerals
+from audit.cli.effect_option import effect_of
 from audit.cli.examples import add_examples
 from audit.cli.looked_option import add_looked, looked_of
 from audit.cli.output import add_output, guard, publish
 from audit.cli.terminal import width_of
-from audit.errors import UsageError
+from audit.errors import UsageError, did_you_mean
 from audit.safetext import inert, visible
 
 if TYPE_CHECKING:
     from audit.analysis.advice import Advice, MoreRuns
+    from audit.analysis.claiming import ClaimResult
+    from audit.analysis.study import SpentLook
     from audit.claims import Claim
+    from audit.results import Results
 
 EXAMPLES = (
     "audit next results.json",
@@ -27,6 +31,8 @@ EXAMPLES = (
     "audit next results.json --format json",
 )
 _LABEL = 12
+# Reasons to train on that the interval beside them shows.
+_PLAIN = frozenset({"interval-reaches-zero", "not-equivalent", "before-first-look"})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +50,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", help="only claims about this metric")
     parser.add_argument("--benchmark", help="only claims about this benchmark")
     parser.add_argument(
-        "--effect", type=float, metavar="SIZE", help="effect that matters (the plan's target)"
+        "--effect",
+        metavar="SIZE",
+        help="effect that matters, in the metric's units or as 2%% of its scale (the plan's "
+        "target)",
     )
     parser.add_argument("--level", type=float, help="confidence level, where above the policy's")
     parser.add_argument("--policy", metavar="FILE", help="policy file (else the nearest one found)")
@@ -67,27 +76,67 @@ def _advice(options: argparse.Namespace) -> tuple[Advice, ...]:
 
     if options.level is not None and not 0.5 <= options.level < 1:
         raise UsageError(f"--level must lie from 0.5 to below 1, not {options.level}")
-    if options.effect is not None and not 0 < options.effect < float("inf"):
-        raise UsageError(f"--effect must be above 0, not {options.effect}")
+    effect = None if options.effect is None else effect_of(options.effect)
     results = load(options.results)
     policy = find_policy(Path.cwd(), options.policy).for_path(results.name)
     policy = replace(policy, level=max(policy.level, options.level or 0.0))
-    advice = advise(
+    every = advise(
         results,
         policy=policy,
         claims=_claims(options.claim),
         looked=looked_of(options),
-        metric=options.metric,
-        benchmark=options.benchmark,
-        effect=options.effect,
+        effect=None if effect is None else effect.on,
+        unrecorded=lambda claims: _unrecorded(options.results, results, claims),
     )
-    if not advice:
+    if not every:
         raise UsageError(
             "there is no claim to advise on: --claim 'gain METRIC ARM over ARM', or a claim in "
             "the file",
             path=results.name,
         )
+    advice = tuple(
+        one
+        for one in every
+        if options.metric in (None, one.result.claim.metric)
+        and options.benchmark in (None, *_benchmarks(one))
+    )
+    if not advice:
+        raise _no_such_claim(every, options)
     return advice
+
+
+def _unrecorded(
+    path: str, results: Results, claims: Sequence[ClaimResult]
+) -> tuple[SpentLook, ...]:
+    """Return the looks that only earlier versions of the file show, as the gate sees them."""
+    from audit.fleet.earlier_looks import unrecorded_looks
+
+    spent, missing = unrecorded_looks(path, results, claims)
+    if missing:
+        from audit.cli.judging_options import report_not_searched
+
+        report_not_searched({missing: [results.name]})
+    return spent
+
+
+def _benchmarks(advice: Advice) -> tuple[str | None, ...]:
+    found = advice.result.comparison
+    return advice.result.claim.benchmark, None if found is None else found.benchmark
+
+
+def _no_such_claim(every: Sequence[Advice], options: argparse.Namespace) -> UsageError:
+    metrics = [one.result.claim.metric for one in every]
+    benchmarks = [name for one in every for name in _benchmarks(one) if name]
+    wrong, known = (
+        (options.metric, metrics)
+        if options.metric is not None and options.metric not in metrics
+        else (options.benchmark, benchmarks)
+    )
+    shown = ", ".join(dict.fromkeys(known))
+    return UsageError(
+        f"no claim is about {wrong}; the claims are about {shown}{did_you_mean(wrong, known)}",
+        path=options.results,
+    )
 
 
 def _claims(texts: Sequence[str]) -> tuple[Claim, ...]:
@@ -164,6 +213,8 @@ def _judged(advice: Advice) -> str:
 def _facts(advice: Advice) -> Iterator[tuple[str, str]]:
     result = advice.result
     if advice.word == "train-on":
+        if result.slug not in _PLAIN:
+            yield "because", result.reason
         yield "next look", _next_look(advice)
         chances = _chances(advice)
         if chances:

@@ -22,6 +22,7 @@ from audit.analysis.plan import (
     source_of_comparison,
 )
 from audit.analysis.verdict import FEWEST_TASKS
+from audit.cli.effect_option import effect_of
 from audit.cli.examples import add_examples
 from audit.cli.layout import markdown_table, text_table
 from audit.cli.output import add_output, guard, publish
@@ -141,6 +142,8 @@ def plan_of(options: argparse.Namespace) -> Plan:
     effect = _effect(options, source, policy)
     level = policy.level if options.level is None else options.level
     least = max(policy.min_seeds, 3)
+    if options.first is not None and options.first < least:
+        raise UsageError(_too_early(least, options.first))
     checkpoints = options.checkpoints or 1
     tasks = source.tasks if options.tasks is None else options.tasks
     samples = source.samples if options.samples is None else options.samples
@@ -216,12 +219,7 @@ def _effect(options: argparse.Namespace, source: PlanBasis, policy: Policy) -> f
     if options.effect is None:
         effect = (source.effect or policy.margin) / span
     else:
-        found = re.fullmatch(r"\+?([0-9.]+(?:[eE]-?[0-9]+)?)\s*(%?)", options.effect.strip())
-        try:
-            number = float(found[1]) if found else -1.0
-        except ValueError:
-            number = -1.0
-        effect = number / 100 if found and found[2] else number / span
+        effect = effect_of(options.effect).on(span) / span
     if not 0 < effect <= 1:
         shown = options.effect if options.effect is not None else f"{effect * span:g}"
         raise UsageError(
@@ -344,13 +342,17 @@ def _fixed(options: argparse.Namespace, level: float, least: int) -> SequentialP
 
     first = looks[0] if looks else (options.first or max(_FIRST, least))
     if first < least:
-        raise UsageError(f"the first look must have {least} seeds per arm or more, not {first}")
+        raise UsageError(_too_early(least, first))
     try:
         return SequentialPlan(
             options.maximum or (looks or (0,))[-1], first=first, looks=looks, level=level
         )
     except ValueError as error:
         raise UsageError(f"no such plan: {error}") from None
+
+
+def _too_early(least: int, first: int) -> str:
+    return f"the first look must have {least} seeds per arm or more, not {first}"
 
 
 def _declare(plan: Plan, options: argparse.Namespace) -> str:

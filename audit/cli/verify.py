@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from audit.cli.examples import add_examples
+from audit.cli.folder_of_runs import with_runs
 from audit.cli.formats import FORMATS, render
 from audit.cli.judging_options import (
     add_output_options,
@@ -12,6 +13,7 @@ from audit.cli.judging_options import (
     add_policy_options,
     choices_of,
     claims_of,
+    not_searched,
     policy_in_force,
     report_not_searched,
     report_unreadable,
@@ -20,6 +22,7 @@ from audit.cli.judging_options import (
 )
 from audit.cli.looked_option import looked_of
 from audit.cli.output import guard, publish
+from audit.cli.statements import is_statement, verify_statements
 from audit.fleet.families import joined
 from audit.fleet.files import collect
 from audit.fleet.judging import Judge
@@ -29,6 +32,7 @@ EXAMPLES = (
     "audit verify reports/ --format sarif -o audit.sarif",
     "audit verify results.json --claim 'gain accuracy method over control by 0.02'",
     "audit verify results.json --data train.jsonl -v",
+    "audit verify results.intoto.json",
 )
 
 
@@ -44,6 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run ``audit verify`` and return its exit status."""
+    if any(is_statement(path) for path in options.paths):
+        return verify_statements(options)
     policy = policy_in_force(options)
     judge = Judge(
         policy,
@@ -54,12 +60,13 @@ def main(options: argparse.Namespace) -> int:
         data=options.data,
         artifacts=options.artifacts,
     )
-    results = joined(collect(options.paths, judge), judge)
+    found = collect(options.paths, judge)
+    results = joined(with_runs(options, found, judge.claims, judge.of_source), judge)
     read = [file.name for file in results.files]
     guard(options.output, [*read, options.data, options.policy, policy.source], force=options.force)
     options.results = results  # kept until the process ends, which need not take them apart
     report_unreadable(results)
-    report_not_searched(results)
+    report_not_searched(not_searched(results))
     report_unused_waivers(results, policy)
     publish(render(options.format, results, style_for(options)), options.output)
     return results.exit_status

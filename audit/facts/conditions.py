@@ -95,3 +95,15 @@ def selected_here(evaluation: Evaluation) -> bool | None:
     split = evaluation.document.get("split")
     here = {str(name).lower() for name in (split, evaluation.benchmark) if name}
     return words in here or words == "test" or split is None
+
+
+def chosen_on(evaluations: Iterable[Evaluation]) -> tuple[str, ...]:
+    """Return on what checkpoints were chosen, each once; ``none`` where nothing was, or unstated.
+
+    Empty where nothing was chosen at all.
+    """
+    found = dict.fromkeys(
+        str(evaluation.document.get("selected_on") or "none").strip().lower() or "none"
+        for evaluation in evaluations
+    )
+    return tuple(found) if found.keys() - NOT_SELECTED else ()

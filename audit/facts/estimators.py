@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from audit.facts.memo import once
 from audit.facts.training_logs import ArmLog, RunLog, read_logs
 from audit.results import Results
 from audit.stats import EstimatorMatch, matching_estimators
-from audit.stats.advantages import DAPO, DR_GRPO, ESTIMATORS, GRPO, written_decimals
+from audit.stats.advantages import (
+    BATCH_SCALED,
+    COARSEST_DECIMALS,
+    DAPO,
+    DR_GRPO,
+    ESTIMATORS,
+    GRPO,
+    MOST_DECIMALS,
+    WHITENED,
+    WHITENED_GROUPS,
+    half_units,
+    is_rescaled,
+    written_decimals,
+)
 
 # What an importer writes where nothing in the source says how advantages were computed.
 UNKNOWN = "unknown"
 # Those whose advantages are checked one by one against the declared epsilon and ddof.
 WITHIN_GROUPS = frozenset({GRPO, DAPO, DR_GRPO})
+# Rewards of more values than sums of a few parts have were rounded to the decimals they have.
+_MOST_LEVELS = 20
+_FEWEST_LEVELS = 3
+# What other advantages look like that were whitened over the batch after they were computed.
+WHITENINGS = frozenset({WHITENED, WHITENED_GROUPS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +48,15 @@ class StepMatch:
     step : int
         Its number.
     match : EstimatorMatch
+    rescaled : bool
+        Whether the step's advantages are not those of the declared estimator, but become so by a
+        constant factor and a shift, as when they are whitened over the batch afterwards.
     """
 
     place: int
     step: int
     match: EstimatorMatch
+    rescaled: bool = False
 
     @property
     def names(self) -> frozenset[str]:
@@ -53,6 +76,48 @@ def declared(log: RunLog) -> str | None:
     return None if said == UNKNOWN else str(said)
 
 
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """How the rewards and advantages of a log were rounded.
+
+    Attributes
+    ----------
+    decimals : int
+        Of the advantages.
+    reward : float
+        How far a reward may be from the one the run trained on.
+    limit : float
+        Size of the largest advantages; infinite where one alone has it.
+    """
+
+    decimals: int
+    reward: float
+    limit: float
+
+    def off(self, advantages: Sequence[float]) -> list[float]:
+        """Return how far each advantage may be from the one the run trained on."""
+        if self.decimals >= MOST_DECIMALS:
+            return [0.0] * len(advantages)
+        return [float(v) for v in half_units(advantages, self.decimals, COARSEST_DECIMALS)]
+
+
+def printed(log: RunLog) -> Printed:
+    """Return how the rewards and advantages of a log were rounded.
+
+    A handful of values, such as 0, 0.5 and 1, are exact as they stand.
+    """
+    levels = {reward for step in log.steps for reward in step.get("rewards") or ()}
+    decimals = written_decimals(sorted(levels))
+    rounded = len(levels) > _MOST_LEVELS and 1 < decimals < MOST_DECIMALS
+    sizes = Counter(abs(value) for step in log.steps for value in step.get("advantages") or ())
+    largest = max(sizes, default=inf)
+    return Printed(
+        written_decimals(sorted(sizes)),
+        0.5 * 10.0**-decimals if rounded else 0.0,
+        largest if sizes[largest] > 1 else inf,
+    )
+
+
 @once
 def step_matches(results: Results) -> dict[str, tuple[StepMatch, ...]]:
     """Return the steps of every run that have rewards and advantages, by the run's pointer.
@@ -62,9 +127,29 @@ def step_matches(results: Results) -> dict[str, tuple[StepMatch, ...]]:
     return {log.run.pointer: _matches(log) for arm in read_logs(results) for log in arm.runs}
 
 
+def rescaled(log: RunLog, rewards: Sequence[float], advantages: Sequence[float]) -> bool:
+    """Return whether a step's advantages are those of the declared estimator, rescaled.
+
+    A line through two values, or within one group, fits too easily to be told.
+    """
+    size, due = log.group_size, declared(log)
+    if not size or due is None or len(rewards) % size or len(rewards) == size:
+        return False
+    if len(set(advantages)) < _FEWEST_LEVELS:
+        return False
+    starts = range(0, len(rewards), size)
+    return is_rescaled(
+        due,
+        [rewards[at : at + size] for at in starts],
+        [advantages[at : at + size] for at in starts],
+        written_decimals(advantages),
+        log.advantage[1],
+    )
+
+
 def _matches(log: RunLog) -> tuple[StepMatch, ...]:
-    size = log.group_size
-    known: dict[tuple[tuple[float, ...], tuple[float, ...]], EstimatorMatch] = {}
+    size, due = log.group_size, declared(log)
+    known: dict[tuple[tuple[float, ...], tuple[float, ...]], tuple[EstimatorMatch, bool]] = {}
     found: list[StepMatch] = []
     batches = [
         (place, step.get("step", place + 1), tuple(step["rewards"]), tuple(step["advantages"]))
@@ -74,18 +159,26 @@ def _matches(log: RunLog) -> tuple[StepMatch, ...]:
     if not size or not batches:
         return ()
     decimals = written_decimals([value for *_, drawn in batches for value in drawn])
+    _, epsilon, _ = log.advantage
     for place, number, rewards, advantages in batches:
         if len(rewards) != len(advantages) or len(rewards) % size:
             continue
         key = rewards, advantages
         if key not in known:  # batches of 0/1 rewards repeat
             starts = range(0, len(rewards), size)
-            known[key] = matching_estimators(
-                [rewards[at : at + size] for at in starts],
-                [advantages[at : at + size] for at in starts],
-                decimals,
+            groups = [rewards[at : at + size] for at in starts]
+            theirs = [advantages[at : at + size] for at in starts]
+            match = matching_estimators(groups, theirs, decimals, epsilon)
+            apart = due is not None and due not in match.names
+            apart = apart and (
+                bool(match.names & WHITENINGS) or (due == BATCH_SCALED and not match.names)
             )
-        found.append(StepMatch(place, number, known[key]))
+            again = apart and is_rescaled(str(due), groups, theirs, decimals, epsilon)
+            if again and due == BATCH_SCALED and match.names <= WHITENINGS and match.ddof is None:
+                # Its standard deviation may be that of a larger batch, of which this is a part.
+                match, again = EstimatorMatch(match.names | {due}), False
+            known[key] = match, again
+        found.append(StepMatch(place, number, *known[key]))
     return tuple(found)
 
 

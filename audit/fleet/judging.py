@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from audit.analysis import Analysis, ClaimResult
-from audit.analysis.earlier import may_hide_looks, spent_looks
+from audit.analysis import Analysis
 from audit.analysis.study import SpentLook
 from audit.claims import Claim
 from audit.errors import AuditError
 from audit.facts.siblings import run_keys
 from audit.finding import NotChecked, Severity
+from audit.fleet.earlier_looks import unrecorded_looks
 from audit.fleet.files import FileResult
-from audit.fleet.history import EarlierVersion, history_of
 from audit.policy import CLAIM_RULES, Policy
 from audit.reading import Source
 from audit.report import Report, verify
@@ -116,17 +115,14 @@ class Judge:
         """Return the report, and why looks in earlier versions of the file may be unseen."""
         report = self._verified(results)
         claims = () if report.analysis is None else report.analysis.claims
-        if path == "-" or not any(map(may_hide_looks, claims)):
-            return report, ""
-        history = history_of(path, results.source.data)
-        spent = _spent(claims, history.versions)
+        spent, missing = unrecorded_looks(path, results, claims)
         if spent:
             report = self._verified(results, spent)
-        if not history.missing:
+        if not missing:
             return report, ""
-        reason = f"earlier versions of the file: {history.missing}"
+        reason = f"earlier versions of the file: {missing}"
         unseen = NotChecked("CLAIM003", CLAIM_RULES["CLAIM003"], reason, "/claims")
-        return replace(report, not_checked=(*report.not_checked, unseen)), history.missing
+        return replace(report, not_checked=(*report.not_checked, unseen)), missing
 
     def _verified(self, results: Results, spent: tuple[SpentLook, ...] = ()) -> Report:
         policy = self.choices.over(self.policy.for_path(results.name))
@@ -140,25 +136,6 @@ class Judge:
             looked=self.looked,
             spent=spent,
         )
-
-
-def _spent(
-    claims: Sequence[ClaimResult], versions: Iterable[EarlierVersion]
-) -> tuple[SpentLook, ...]:
-    """Return the looks that earlier versions show, each at the last version that shows it.
-
-    A version that is no results file shows none.
-    """
-    found: dict[tuple[str, int], SpentLook] = {}
-    for version in versions:
-        name = f"commit {version.commit}"
-        try:
-            earlier = from_source(Source(name, version.data, ""))
-        except AuditError:
-            continue
-        for look in spent_looks(claims, earlier, name):
-            found.setdefault((look.claim, look.seeds), look)
-    return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True)

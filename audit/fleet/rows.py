@@ -47,9 +47,7 @@ class Row:
     @property
     def word(self) -> str:
         """The verdict in one word; a refused claim is ``refused`` whatever its verdict."""
-        if self.view is None:
-            return ""
-        return "refused" if self.view.refused else self.view.word
+        return "" if self.view is None else self.view.shown_word
 
 
 def rows_of(results: FileResults, order: str = "worst") -> list[Row]:

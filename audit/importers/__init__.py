@@ -96,7 +96,7 @@ def importer(name: str) -> Importer:
             return entry
     names = ", ".join(entry.name for entry in IMPORTERS)
     hint = did_you_mean(plain, [entry.name for entry in IMPORTERS])
-    raise UsageError(f"no importer {name!r}{hint}; there are {names}")
+    raise UsageError(f"no file, folder or importer {name!r}{hint}; there are {names}")
 
 
 def fitting(content: Any, name: str) -> Importer | None:

@@ -11,6 +11,7 @@ from audit.importers.draft import Options
 from audit.importers.foreign import Foreign, ForeignTable, JsonLines
 from audit.importers.metric_names import is_accuracy, plain
 from audit.importers.numbers import cell
+from audit.importers.path_seeds import CONFIG, is_seed_key
 from audit.pointer import parts, resolve
 
 # What columns of task ids are called, in order of precedence.
@@ -187,6 +188,16 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _configured(columns: Sequence[str], path: str) -> str:
+    """Return the one column that is a training seed by its name, as in ``config.seed``."""
+    fitting = [column for column in columns if is_seed_key(column)]
+    if len(fitting) != 1:
+        listed = ", ".join(fitting or columns)
+        what = "several columns are seeds" if fitting else "no column is a training seed"
+        raise UsageError(f"--seed-from config: {what}; name one of {listed}", path=path)
+    return fitting[0]
+
+
 def roles_of(table: ForeignTable, options: Options, path: str) -> dict[str, str]:
     """Return column by role.
 
@@ -207,7 +218,8 @@ def roles_of(table: ForeignTable, options: Options, path: str) -> dict[str, str]
         if found[role] is None:
             raise UsageError(f"no column {column!r} for {word}: {', '.join(columns)}", path=path)
     if options.seed_key is not None:
-        found["seed"] = _named(options.seed_key, columns)
+        key = options.seed_key
+        found["seed"] = _configured(columns, path) if key == CONFIG else _named(key, columns)
         if found["seed"] is None:
             raise UsageError(
                 f"--seed-from {options.seed_key}: no such column, and no {{seed}} for a path; "

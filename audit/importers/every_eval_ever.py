@@ -1,8 +1,9 @@
-"""Every Eval Ever: aggregate JSON with instance-level JSON Lines, read and written."""
+"""Every Eval Ever: aggregate JSON, one record or a list of them, with instance-level JSON Lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from audit.errors import ImportRefused, InputError
@@ -20,7 +21,6 @@ from audit.importers.numbers import (
 )
 from audit.importers.outcomes import OutcomesByTask
 
-SCHEMA_VERSION = "0.3.0"
 _INSTANCE = frozenset({"evaluation_id", "model_id", "sample_id"})
 _INFINITE = {"Infinity": None, "-Infinity": None}
 
@@ -29,6 +29,11 @@ def sniff(document: Any, name: str) -> bool:
     """Whether content is an aggregate record or instance-level rows."""
     if isinstance(document, JsonLines):
         return bool(document.rows) and set(document.rows[0]) >= _INSTANCE
+    listed = document if isinstance(document, list) else [document]
+    return bool(listed) and all(map(_is_record, listed))
+
+
+def _is_record(document: Any) -> bool:
     return isinstance(document, dict) and {"evaluation_results", "model_info"} <= set(document)
 
 
@@ -43,7 +48,7 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
         When instance-level rows are doubled, changed since, or contradict the score.
     """
     notes = Notes()
-    records = [f for f in files if isinstance(f.content, dict)]
+    records = [record for f in files for record in _records(f)]
     rows = [f for f in files if isinstance(f.content, JsonLines)]
     for part in rows:
         if not all(set(row) >= _INSTANCE for row in part.content.rows):
@@ -72,6 +77,14 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
         metrics={name: known for name, known in sorted(metrics.items()) if known},
         notes=notes.lines,
     )
+
+
+def _records(file: Foreign) -> Iterator[Foreign]:
+    """Yield the aggregate records of a file, each as a file of its own."""
+    if isinstance(file.content, dict):
+        yield file
+    elif isinstance(file.content, list):
+        yield from (replace(file, content=record) for record in file.content)
 
 
 def _belongs(rows: Foreign, record: Mapping[str, Any]) -> bool:
@@ -165,9 +178,11 @@ class _Record:
         run["evaluation"] = blocks[0]
         if len(blocks) > 1:
             run["evaluations"] = blocks[1:]
-        seed = whole_cell(_mapping(info.get("additional_details")).get("training_seed"))
+        details = _mapping(info.get("additional_details"))
+        seed, arm = whole_cell(details.get("training_seed")), details.get("arm")
         return DraftRun(
             run,
+            arm=arm if isinstance(arm, str) else None,
             name=model if info else None,
             seed=seed,
             identity=model if info else None,
@@ -302,123 +317,6 @@ class _Record:
             for row in self.rows
             if row.get("sample_hash")
         }
-
-
-# ---- writing -------------------------------------------------------------------------------
-
-
-def write(document: Mapping[str, Any], retrieved: int) -> list[dict[str, Any]]:
-    """Return a results file as aggregate records, one a finished training run.
-
-    Parameters
-    ----------
-    document : mapping
-        A results file, schema_version 2.
-    retrieved : int
-        When the record is made, in seconds since 1970; the schema requires it.
-
-    Raises
-    ------
-    ImportRefused
-        When no finished run has a score.
-    """
-    arms = [(str(document["method"]), document)]
-    arms += list(_mapping(document.get("controls")).items())
-    records = [
-        record
-        for arm, block in arms
-        for index, run in enumerate(block.get("seed_results") or ())
-        if run.get("status", "finished") == "finished"
-        for record in _record(document, arm, index, run, retrieved)
-    ]
-    if not records:
-        raise ImportRefused("no finished run has a score to write")
-    return records
-
-
-def _record(
-    document: Mapping[str, Any], arm: str, index: int, run: Mapping[str, Any], retrieved: int
-) -> Iterator[dict[str, Any]]:
-    results = list(_results_of(document, run))
-    if not results:
-        return
-    seed = run.get("seed")
-    label = f"seed-{seed}" if seed is not None else f"run-{index}"
-    base = _mapping(document.get("checkpoint")).get("public_id")
-    details = {"deployment_type": "unknown", "model_availability": "unknown", "arm": arm}
-    if seed is not None:
-        details["training_seed"] = str(seed)
-    if base:
-        details["base_model"] = str(base)
-    model = str(run.get("run_id") or f"{arm}/{label}")
-    yield {
-        "schema_version": SCHEMA_VERSION,
-        "evaluation_id": f"{arm}/{label}/{retrieved}",
-        "retrieved_timestamp": str(retrieved),
-        "source_metadata": {
-            "source_type": "evaluation_run",
-            "source_organization_name": "unknown",
-            "evaluator_relationship": "other",
-        },
-        "eval_library": {"name": "unknown", "version": "unknown"},
-        "model_info": {"name": model, "id": model, "additional_details": details},
-        "evaluation_results": results,
-    }
-
-
-def _results_of(document: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    blocks = [b for b in (run.get("evaluation"), *(run.get("evaluations") or ())) if b]
-    metrics = _mapping(document.get("metrics"))
-    written = set()
-    for block in blocks:
-        score, drawn = _mean_of(block)
-        metric = str(block.get("metric") or ACCURACY)
-        if score is not None:
-            written.add(metric)
-            yield _result(str(block.get("benchmark") or "unknown"), metric, score, drawn, metrics)
-    figures = _mapping(run.get("method_metrics"))
-    for name, value in figures.items():
-        score = number(value)
-        if name in metrics and score is not None and name not in written:
-            examples = figures.get("examples") if name == ACCURACY else None
-            benchmark = str(blocks[0].get("benchmark") or "unknown") if blocks else "unknown"
-            yield _result(benchmark, name, score, examples, metrics)
-
-
-def _mean_of(block: Mapping[str, Any]) -> tuple[float | None, int | None]:
-    if block.get("correct") is not None and block.get("samples") is not None:
-        pairs = zip(block["correct"], block["samples"], strict=True)
-        rates = [right / drawn for right, drawn in pairs if drawn]
-    else:
-        rates = list(block.get("scores") or ())
-    return (sum(rates) / len(rates), len(rates)) if rates else (None, None)
-
-
-def _result(
-    benchmark: str,
-    metric: str,
-    score: float,
-    examples: int | None,
-    metrics: Mapping[str, Any],
-) -> dict[str, Any]:
-    reading = metrics.get(metric) or reading_of(metric)
-    low, high = reading.get("scale") or (None, None)
-    config: dict[str, Any] = {
-        "metric_id": metric,
-        "lower_is_better": not reading.get("higher_is_better", True),
-        "score_type": "continuous",
-        "min_score": "-Infinity" if low is None else low,
-        "max_score": "Infinity" if high is None else high,
-    }
-    details: dict[str, Any] = {"score": score}
-    if examples:
-        details["uncertainty"] = {"num_samples": examples}
-    return {
-        "evaluation_name": benchmark,
-        "source_data": {"dataset_name": benchmark, "source_type": "other"},
-        "metric_config": config,
-        "score_details": details,
-    }
 
 
 def _mapping(value: Any) -> dict[str, Any]:

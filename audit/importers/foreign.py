@@ -202,15 +202,22 @@ def _parquet(source: Source) -> ForeignTable:
             path=source.name,
         ) from None
     except Exception as error:  # pyarrow raises many kinds for a broken file
-        raise InputError(f"not readable as Parquet: {error}"[:200], path=source.name) from None
+        raise _unreadable_parquet(error, source) from None
     columns = tuple(str(name) for name in frame.columns)
     _refuse_unclear_columns(columns, source.name)
-    frame = frame.astype(object).where(frame.notna(), None)
+    try:
+        frame = frame.astype(object).where(frame.notna(), None)
+    except Exception as error:  # texts are decoded only here
+        raise _unreadable_parquet(error, source) from None
     rows = tuple(
         {name: _plain(value) for name, value in zip(columns, row, strict=True)}
         for row in frame.itertuples(index=False, name=None)
     )
     return ForeignTable(columns, rows)
+
+
+def _unreadable_parquet(error: Exception, source: Source) -> InputError:
+    return InputError(f"not readable as Parquet: {error}"[:200], path=source.name)
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Training seeds in paths: by a pattern of the user's, or by the usual ways to write one."""
+"""Training seeds by their names: of keys, and of tokens in paths, the usual or the user's."""
 
 from __future__ import annotations
 
@@ -17,6 +17,28 @@ TOKENS = (
     re.compile(r"(?:^|/)seeds?/(\d{1,15})(?=$|/)", re.IGNORECASE),
 )
 PATH = "path"
+# `--seed-from config`: the key of the settings that is the training seed by its name.
+CONFIG = "config"
+_KEYS = frozenset(
+    ["seed", "random_seed", "rng_seed", "train_seed", "training_seed", "manual_seed", "global_seed"]
+)
+# Words of a key or of the token before it that make the seed somebody else's.
+OTHERS = frozenset(
+    [
+        *("eval", "evaluation", "val", "valid", "validation", "test", "judge", "reward"),
+        *("generation", "gen", "sampl", "sampling", "sampler", "rollout", "infer", "inference"),
+        *("vllm", "decode", "decoding", "fewshot", "few_shot", "shuffle", "subsample", "subset"),
+        *("split", "bootstrap", "user", "simulation", "trial", "env_seed", "task_sampler"),
+        *("dataset_seed", "data_seed"),
+    ]
+)
+
+
+def is_seed_key(key: str) -> bool:
+    """Whether a dotted key of a training's settings is its seed by name."""
+    parts = re.split(r"[./]", key.lower())
+    words = {word for part in parts[:-1] for word in (part, *part.split("_"))}
+    return parts[-1] in _KEYS and not words & OTHERS
 
 
 def seed_of(path: str, pattern: str) -> int:

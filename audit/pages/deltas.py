@@ -71,7 +71,8 @@ class Delta:
     published_place : str
         Where the sd of the runs' scores lies among published ones; empty where it has no place.
     smallest_effect : float or None
-        Effect seen at 80% power; None where no effect on the scale would be.
+        Effect seen at 80% power, each arm's training sd at its upper limit; None where no effect on
+        the scale would be.
     sees : str
         What this design can see, in words.
     goal : float

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from audit.facts import estimators
-from audit.facts.estimators import StepMatch
+from audit.facts.estimators import Printed, StepMatch
 from audit.facts.training_logs import RunLog, step_pointer
 from audit.finding import ERROR, INFO, WARNING
 from audit.rules.case import Case
@@ -27,7 +27,10 @@ _FEWEST = 20
 def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
     """An advantage is not (reward - mean) / (std + epsilon) of its group, to float32.
 
-    Where telemetry.advantage.scale is none it is reward - mean.
+    Where telemetry.advantage.scale is none it is reward - mean. Advantages, and rewards of more
+    than a handful of values, that were rounded for the log may be off by half their last decimal.
+    A warning where only the largest differ, all cut off at one size, and where whole steps differ
+    by a constant factor, as by whitening afterwards or a weight of the reward.
 
     Why
         Advantages weight every token of the update. Rewards that do not give these advantages are
@@ -47,6 +50,10 @@ def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
     size = log.group_size
     formula = log.advantage
     wrong: dict[tuple[tuple[float, ...], tuple[float, ...]], list[tuple[int, float]]] = {}
+    rounded = estimators.printed(log)
+    cut: list[tuple[int, int]] = []
+    found: list[Failed] = []
+    rescaled = True
     for place, step in enumerate(log.steps):
         if "rewards" not in step or "advantages" not in step:
             continue
@@ -56,13 +63,31 @@ def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
         key = rewards, advantages
         errors = wrong.get(key)
         if errors is None:  # batches of 0/1 rewards repeat, and equal ones are checked once
-            errors = list(_wrong(rewards, advantages, size or len(rewards), formula))
+            errors = list(_wrong(rewards, advantages, size or len(rewards), formula, rounded))
             wrong[key] = errors
         held += len(rewards) - len(errors)
+        ends = [
+            index
+            for index, right in errors
+            if abs(advantages[index]) == rounded.limit < abs(right)
+            and advantages[index] * right > 0
+        ]
+        cut += [(place, index) for index in ends]
+        errors = [(index, right) for index, right in errors if index not in ends]
+        rescaled = rescaled and (not errors or estimators.rescaled(log, rewards, advantages))
         for index, expected in errors:
             pointer = step_pointer(log, place, "advantages", index)
             message = f"not the advantage of reward {rewards[index]!r} in its group"
-            yield Failed(pointer, message, f"{expected:.9g}", repr(advantages[index]))
+            found.append(Failed(pointer, message, f"{expected:.9g}", repr(advantages[index])))
+    if found and rescaled:
+        message = f"{len(found)} advantages are off by a constant factor of their step"
+        yield Failed(found[0].pointer, message, found[0].expected, found[0].actual, WARNING)
+    else:
+        yield from found
+    if cut:
+        place, index = cut[0]
+        message = f"{len(cut)} advantages are cut off at {rounded.limit:g}"
+        yield Failed(step_pointer(log, place, "advantages", index), message, severity=WARNING)
     yield Passed(held)
 
 
@@ -71,8 +96,10 @@ def _wrong(
     advantages: tuple[float, ...],
     size: int,
     formula: tuple[int, float, bool],
+    rounded: Printed,
 ) -> Iterator[tuple[int, float]]:
     ddof, epsilon, scaled = formula
+    off = rounded.off(advantages)
     for start in range(0, len(rewards), size):
         group = rewards[start : start + size]
         expected = group_advantages(group, ddof, epsilon, scaled=scaled)
@@ -83,7 +110,9 @@ def _wrong(
         for index, (value, right) in enumerate(
             zip(advantages[start : start + size], expected, strict=True), start
         ):
-            if not abs(value - right) <= _ROUNDINGS * (abs(right) + scale):
+            allowed = _ROUNDINGS * (abs(right) + scale) + off[index]
+            allowed += rounded.reward * (2 + abs(right)) / width
+            if not abs(value - right) <= allowed:
                 yield index, right
 
 
@@ -242,7 +271,9 @@ def declared_estimator(case: Case) -> Iterator[CheckResult]:
     """The advantages of a run are not those of the estimator that it declares.
 
     They are recomputed from the rewards of each step by the formulas of GRPO, DAPO, Dr. GRPO, RLOO,
-    GRPO scaled over the batch, and REINFORCE++. Where nothing is declared, what fits is said.
+    GRPO scaled over the batch, and REINFORCE++. Where nothing is declared, what fits is said. A
+    warning where the advantages may be the declared ones, whitened over the batch afterwards, and
+    where other steps of the run fit no formula, so that one may fit by chance.
 
     Why
         The run then trained by another algorithm than the one whose gain is reported.
@@ -280,12 +311,17 @@ def _undeclared(log: RunLog, matches: tuple[StepMatch, ...]) -> CheckResult:
 def _against(due: str, log: RunLog, matches: tuple[StepMatch, ...]) -> Iterator[CheckResult]:
     yield Passed(sum(due in match.names for match in matches))
     other = [match for match in matches if match.names and due not in match.names]
+    untold = [match for match in matches if not match.names]
     if other:
         fits = frozenset(_NAMES).intersection(*(m.names for m in other)) or other[0].names
         pointer = step_pointer(log, other[0].place, "advantages")
         where = _where(other, matches)
-        yield Failed(pointer, f"another estimator {where}", _NAMES[due], _named(fits))
-    untold = [match for match in matches if not match.names]
+        told, severity = f"another estimator {where}", ERROR
+        if all(match.rescaled for match in other):
+            told, severity = f"{told}, or whitened afterwards", WARNING
+        elif untold:
+            told, severity = f"{told}; {len(untold)} steps fit none", WARNING
+        yield Failed(pointer, told, _NAMES[due], _named(fits), severity=severity)
     if untold and due in estimators.WITHIN_GROUPS:
         yield Unchecked(f"{_NOTHING_FITS}; see ADV001", log.run.pointer)
     elif untold:

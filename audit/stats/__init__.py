@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         after_this_look,
         in_new_study,
         in_plan,
+        level_of_each,
         remedy,
     )
     from audit.stats.replicates import replication, tipping_sd
@@ -195,6 +196,7 @@ _HOME = {
     "holm": "multiple",
     "in_new_study": "remedies",
     "in_plan": "remedies",
+    "level_of_each": "remedies",
     "last_contrast": "trajectory",
     "later_look_chances": "unplanned",
     "matching_estimators": "advantages",
@@ -329,6 +331,7 @@ __all__ = [
     "in_plan",
     "last_contrast",
     "later_look_chances",
+    "level_of_each",
     "matching_estimators",
     "minimum_detectable_effect",
     "mixed_scales",

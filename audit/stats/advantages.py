@@ -6,7 +6,7 @@ divided by. Both leave traces in the logged advantages, so the formula can be to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
@@ -27,11 +27,11 @@ _EPSILONS = (0.0, 1e-8, 1e-6, 1e-4)
 # Rewards and advantages are float32 where they are computed; see ADV001.
 _FLOAT32 = 8 * 2.0**-24
 # Doubles of 15 digits or more were not rounded for print; float32 shows 9 at the least.
-_MOST_DECIMALS = 12
+MOST_DECIMALS = 12
 # Fewer printed decimals are taken for values that happen to be round, 0.5 for 0.5000.
 _FEWEST_DECIMALS = 4
 # Where nothing fits so, advantages may have been printed with two decimals, no fewer.
-_COARSEST_DECIMALS = 2
+COARSEST_DECIMALS = 2
 # A group of equal rewards is divided by epsilon alone; the slack for rounding ends here, or any
 # value would pass there.
 _STEEPEST = 1e4
@@ -52,7 +52,8 @@ class EstimatorMatch:
         Of :data:`ESTIMATORS`; several where the formulas agree on these rewards, none where no
         formula fits.
     ddof : int or None
-        0 or 1: how the standard deviation of the closest formula is computed; None without one.
+        0 or 1: how the standard deviation of the closest formula is computed; None without one,
+        as where responses are weighted.
     epsilon : float or None
         What the closest formula adds to it.
     clipped_at : float or None
@@ -77,7 +78,10 @@ class _Formula:
 
 
 def matching_estimators(
-    rewards: Any, advantages: Any, decimals: int | None = None
+    rewards: Any,
+    advantages: Any,
+    decimals: int | None = None,
+    epsilon: float | None = None,
 ) -> EstimatorMatch:
     """Return which estimators give the logged advantages of one batch.
 
@@ -87,6 +91,8 @@ def matching_estimators(
         Of one step, in the same order. Unit of the advantages: as logged.
     decimals : int, optional
         Decimals of all logged advantages of the run; those of this batch where left out.
+    epsilon : float, optional
+        What a standard deviation may have added to it besides the usual values.
 
     Returns
     -------
@@ -114,9 +120,10 @@ def matching_estimators(
     ============================  ============================================================
 
     Whitening weights responses alike, or by their numbers of tokens: of the latter, a straight
-    line with a shift is looked for whose mean and variance some weights can give. Values may be
-    off by the rounding of their last decimal and by float32; where nothing fits, rewards are
-    allowed theirs as well, and then advantages may be cut off at their largest size.
+    line with a shift is looked for whose mean and variance some weights can give, where no formula
+    fits. Values may be off by the rounding of their last decimal and by float32; where nothing
+    fits, rewards are allowed theirs as well, and then advantages may be cut off at their largest
+    size.
 
     Sources: Shao et al. 2024, arXiv:2402.03300; Yu et al. 2025, arXiv:2503.14476; Liu et al. 2025,
     arXiv:2503.20783; Ahmadian et al. 2024, arXiv:2402.14740; Hu et al. 2025, arXiv:2501.03262.
@@ -129,18 +136,56 @@ def matching_estimators(
         raise ValueError(f"rewards {r.shape} and advantages {a.shape} are not groups of responses")
     if not (np.isfinite(r).all() and np.isfinite(a).all()):
         raise ValueError("rewards and advantages must be finite")
-    formulas = list(_formulas(r))
+    formulas = list(_formulas(r, _EPSILONS if epsilon is None else (*_EPSILONS, epsilon)))
     own = written_decimals(a) if decimals is None else decimals
-    off = _half_unit(a, max(own, _FEWEST_DECIMALS))
+    off = half_units(a, own)
     in_rewards = written_decimals(r)
     # Rewards of few decimals are counts, halves and quarters, exact as they stand.
-    of_rewards = _half_unit(r, in_rewards) if in_rewards >= _FEWEST_DECIMALS else 0.0
-    coarse = _half_unit(a, max(own, _COARSEST_DECIMALS))
+    of_rewards = half_units(r, in_rewards) if in_rewards >= _FEWEST_DECIMALS else 0.0
+    coarse = half_units(a, own, COARSEST_DECIMALS)
     for rounding, reward_rounding in ((off, 0.0), (off, of_rewards), (coarse, of_rewards)):
         found = _fitting(formulas, r, a, rounding, reward_rounding)
         if found.names:
             return found
+    for rounding in (off, coarse):
+        if names := _weighted(r, a, rounding):
+            return EstimatorMatch(names)
     return _cut_off(formulas, r, a, off)
+
+
+def is_rescaled(
+    name: str, rewards: Any, advantages: Any, decimals: int, epsilon: float | None = None
+) -> bool:
+    """Return whether logged advantages are those of an estimator, times a constant and shifted.
+
+    So they are where a trainer whitens them over the batch after it has computed them.
+
+    Parameters
+    ----------
+    name : str
+        Of :data:`ESTIMATORS`.
+    rewards, advantages : array_like, shape (groups, responses)
+    decimals : int
+        Of the logged advantages.
+    epsilon : float, optional
+        As for :func:`matching_estimators`.
+    """
+    import numpy as np
+
+    r, a = np.asarray(rewards, dtype=float), np.asarray(advantages, dtype=float)
+    slack = 2 * half_units(a, decimals, COARSEST_DECIMALS)
+    plain = GRPO if name == DAPO else name
+    for formula in _formulas(r, _EPSILONS if epsilon is None else (*_EPSILONS, epsilon)):
+        spread = formula.values - formula.values.mean()
+        size = float((spread**2).sum())
+        if formula.name != plain or not size:
+            continue
+        slope = float((spread * a).sum()) / size
+        line = slope * spread + a.mean()
+        allowed = slack + 4 * _FLOAT32 * (np.abs(a) + slope * float(np.abs(r).max()))
+        if slope > 0 and (np.abs(a - line) <= allowed).all():
+            return True
+    return False
 
 
 def written_decimals(values: Any) -> int:
@@ -157,31 +202,31 @@ def written_decimals(values: Any) -> int:
         mantissa, _, exponent = text.partition("e")
         digits = len(mantissa.partition(".")[2].rstrip("0")) - int(exponent or 0)
         most = max(most, digits)
-        if most >= _MOST_DECIMALS:
-            return _MOST_DECIMALS
+        if most >= MOST_DECIMALS:
+            return MOST_DECIMALS
     return most
 
 
-def _half_unit(values: np.ndarray[Any, Any], decimals: int) -> np.ndarray[Any, Any]:
-    """Return how far each value may be from the exact one.
+def half_units(values: Any, decimals: int, fewest: int = _FEWEST_DECIMALS) -> Any:
+    """Return how far each value may be from the exact one, for values printed with ``decimals``.
 
-    Half a unit of the last decimal; where all were printed with so many digits, large values show
-    fewer decimals than the smallest.
+    Half a unit of the last decimal, or of the ``fewest`` that are taken for printed ones; where all
+    were printed with so many digits, large values show fewer decimals than the smallest.
     """
     import numpy as np
 
-    sizes = np.abs(values)
-    half = np.full(values.shape, 0.5 * 10.0**-decimals)
+    decimals = max(decimals, fewest)
+    sizes = np.abs(np.asarray(values, dtype=float))
+    half = np.full(sizes.shape, 0.5 * 10.0**-decimals)
     smallest = float(sizes[sizes > 0].min(initial=np.inf))
-    if decimals >= _MOST_DECIMALS or smallest == np.inf:
+    if decimals >= MOST_DECIMALS or smallest == np.inf:
         return half
     digits = max(_FEWEST_DECIMALS, decimals + floor(log10(smallest)) + 1)
     exponents = np.floor(np.log10(np.maximum(sizes, smallest)))
-    found: np.ndarray[Any, Any] = np.maximum(half, 0.5 * 10.0 ** (exponents - digits + 1))
-    return found
+    return np.maximum(half, 0.5 * 10.0 ** (exponents - digits + 1))
 
 
-def _formulas(r: np.ndarray[Any, Any]) -> Iterator[_Formula]:
+def _formulas(r: np.ndarray[Any, Any], epsilons: Sequence[float]) -> Iterator[_Formula]:
     import numpy as np
 
     n = r.shape[1]
@@ -195,7 +240,7 @@ def _formulas(r: np.ndarray[Any, Any]) -> Iterator[_Formula]:
     if n > 1:
         yield _Formula(RLOO, centred * (n / (n - 1)), one * (n / (n - 1)))
     for ddof in (1, 0):
-        for epsilon in _EPSILONS:
+        for epsilon in epsilons:
             if n > ddof:
                 within = np.sqrt((centred**2).sum(axis=1, keepdims=True) / (n - ddof)) + epsilon
                 values, scale = _divided(centred, one * within)
@@ -242,13 +287,9 @@ def _fitting(
             worst = float(misses.max())
             if formula.name not in best or worst < best[formula.name][0]:
                 best[formula.name] = (worst, formula)
-    names = set(best)
-    for name in (WHITENED_GROUPS, WHITENED):
-        if not names and _weighted(name, r, a, rounding):
-            names.add(name)
     closest = min(best.values(), key=lambda pair: pair[0])[1] if best else None
     return EstimatorMatch(
-        _with_dapo(names, r),
+        _with_dapo(set(best), r),
         closest.ddof if closest else None,
         closest.epsilon if closest else None,
     )
@@ -260,35 +301,37 @@ def _with_dapo(names: set[str], r: np.ndarray[Any, Any]) -> frozenset[str]:
 
 
 def _weighted(
-    name: str, r: np.ndarray[Any, Any], a: np.ndarray[Any, Any], rounding: np.ndarray[Any, Any]
-) -> bool:
-    """Whether advantages are rewards whitened with some weights of the responses.
+    r: np.ndarray[Any, Any], a: np.ndarray[Any, Any], rounding: np.ndarray[Any, Any]
+) -> frozenset[str]:
+    """Return what advantages may be that are rewards whitened with some weights of the responses.
 
     They are then (x - c) / w in all groups, with c between the smallest and the largest x and
     w^2 at most (c - min)(max - c), the largest variance around such a mean (Bhatia and Davis).
     """
     import numpy as np
 
-    x = r - r.mean(axis=1, keepdims=True) if name == WHITENED_GROUPS else r
-    means = np.unique(np.round(r.mean(axis=1), 9))
-    levels = np.unique(np.round(x, 9))
-    if len(means) < 2 or (len(levels) < _FEWEST_LEVELS and name == WHITENED_GROUPS):
-        return False
-    low, high = x.min(), x.max()
-    slope = (a[x == high].mean() - a[x == low].mean()) / (high - low)
-    if slope <= 0:
-        return False
-    shift = float(np.mean(a - slope * x))
-    largest = slope * float(np.abs(r).max()) + abs(shift)
-    slack = 2 * rounding + 2 * _FLOAT32 * (np.abs(a) + largest)
-    if not (np.abs(a - slope * x - shift) <= slack).all():
-        return False
-    centre, width = -shift / slope, 1 / slope
-    # Without a shift any constant factor, such as a weight of the reward, gives a straight line.
-    if abs(shift) <= slack.max() and abs(width / float(x.std()) - 1) > _UNSHIFTED:
-        return False
-    most = (centre - low) * (high - centre)
-    return bool(low < centre < high and width**2 <= most * r.size / (r.size - 1))
+    for name, x in ((WHITENED_GROUPS, r - r.mean(axis=1, keepdims=True)), (WHITENED, r)):
+        means = np.unique(np.round(r.mean(axis=1), 9))
+        levels = np.unique(np.round(x, 9))
+        if len(means) < 2 or (len(levels) < _FEWEST_LEVELS and name == WHITENED_GROUPS):
+            continue
+        low, high = x.min(), x.max()
+        slope = (a[x == high].mean() - a[x == low].mean()) / (high - low)
+        if slope <= 0:
+            continue
+        shift = float(np.mean(a - slope * x))
+        largest = slope * float(np.abs(r).max()) + abs(shift)
+        slack = 2 * rounding + 2 * _FLOAT32 * (np.abs(a) + largest)
+        if not (np.abs(a - slope * x - shift) <= slack).all():
+            continue
+        centre, width = -shift / slope, 1 / slope
+        # Without a shift any constant factor, as a weight of the reward, gives a straight line.
+        if abs(shift) <= slack.max() and abs(width / float(x.std()) - 1) > _UNSHIFTED:
+            continue
+        most = (centre - low) * (high - centre)
+        if low < centre < high and width**2 <= most * r.size / (r.size - 1):
+            return frozenset({name})
+    return frozenset()
 
 
 def _cut_off(

@@ -58,7 +58,7 @@ def in_new_study(
         Claims among which Holm's correction may still hold this one to 1 / claims of the error
         rate: those not yet supported, this one included.
     """
-    held = _held(level, claims)
+    held = level_of_each(level, claims)
     least = max(min_seeds, FEWEST_SEEDS)
     return NextJudgement("new-study", lambda _: held, lambda _: held, least, _MOST_SEEDS)
 
@@ -68,7 +68,7 @@ def in_plan(plan: SequentialPlan, seeds: int, *, claims: int = 1) -> NextJudgeme
 
     ``claims`` is that of `in_new_study`.
     """
-    strict = replace(plan, level=_held(plan.level, claims))
+    strict = replace(plan, level=level_of_each(plan.level, claims))
     left = [s for s in plan.planned if s > seeds]
     if not left:
         return None
@@ -91,7 +91,7 @@ def after_this_look(looked: int, *, level: float = 0.95, claims: int = 1) -> Nex
     level, claims
         As for `in_new_study`.
     """
-    held = _held(level, claims)
+    held = level_of_each(level, claims)
     return NextJudgement(
         "after-look",
         lambda s: 1 - after_look(looked, s, s, level=held).threshold,
@@ -101,7 +101,14 @@ def after_this_look(looked: int, *, level: float = 0.95, claims: int = 1) -> Nex
     )
 
 
-def _held(level: float, claims: int) -> float:
+def level_of_each(level: float, claims: int) -> float:
+    """Return the level at which each of so many claims is judged in Holm's first step.
+
+    Raises
+    ------
+    ValueError
+        When there is no claim, or the level is none.
+    """
     if claims < 1:
         raise ValueError(f"claims must be at least 1, got {claims}")
     return 1 - (1 - check_level(level)) / claims

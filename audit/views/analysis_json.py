@@ -133,6 +133,7 @@ def claim_json(result: ClaimResult) -> dict[str, Any]:
         "weakened_by": [asdict(weakening) for weakening in result.weakened_by],
         "next": list(view.next),
         "look": _look(result),
+        "advice": view.advice or None,
         "verdict": verdict_json(result.verdict),
         "p_value": result.p_value,
         "holm_p_value": result.holm_p_value,

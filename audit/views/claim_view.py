@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from audit import numerals
 from audit.analysis import Analysis
+from audit.analysis.advice import advice_word
 from audit.analysis.claiming import ClaimResult
 from audit.analysis.comparisons import Comparison
 from audit.analysis.looks import ONE_LOOK, ClaimLook
@@ -76,6 +77,9 @@ class ClaimView:
         At which look of a plan it was judged; empty without one.
     next : tuple of str
         What to do next, one act or command each.
+    advice : str
+        ``train-on``, ``supported``, ``futile`` or ``at-maximum``; empty where more runs are not
+        what is missing, and for a comparison.
     improvement : Improvement or None
         The difference on a scale all studies share; None where the metric has no bounds.
     id : str
@@ -101,6 +105,7 @@ class ClaimView:
     weakened_by: tuple[Weakening, ...] = ()
     look: str = ""
     next: tuple[str, ...] = ()
+    advice: str = ""
     improvement: Improvement | None = None
     id: str = ""
     p_value: float | None = None
@@ -122,6 +127,11 @@ class ClaimView:
     def supported(self) -> bool:
         """Whether it is a claim that the data support."""
         return self.result == SUPPORTED
+
+    @property
+    def shown_word(self) -> str:
+        """The verdict in one word; a refused claim is ``refused`` whatever its verdict."""
+        return REFUSED if self.refused else self.word
 
     @property
     def text(self) -> str:
@@ -185,6 +195,7 @@ def claim_view(result: ClaimResult) -> ClaimView:
         weakened_by=result.weakened_by,
         look=_look(result, view),
         next=result.next,
+        advice=advice_word(result) or "",
         improvement=_improvement(view) if view else None,
         id=result.claim.id,
         p_value=result.holm_p_value,
@@ -294,7 +305,8 @@ def _label(result: ClaimResult) -> str:
 
 def _judged_by(view: ComparisonView, look: ClaimLook | None) -> str:
     text = view.judged_by
-    return f"{text}; one look" if text and look is not None and look.kind == ONE_LOOK else text
+    one_look = look is not None and look.kind == ONE_LOOK and look.threshold is not None
+    return f"{text}; one look" if text and one_look else text
 
 
 def _look(result: ClaimResult, view: ComparisonView | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from audit import numerals
 from audit.analysis.comparisons import Comparison
+from audit.analysis.conditions import judged
 from audit.analysis.design import Design
 from audit.analysis.floors import Floor, NotMeasured
 from audit.analysis.numbers import Interval, Numbers
@@ -16,6 +17,7 @@ from audit.analysis.remedy_text import seeds_text
 from audit.analysis.verdict import Verdict
 from audit.analysis.what_settles import figures_unclaimed
 from audit.claims import BASE
+from audit.facts.conditions import chosen_on
 from audit.reasons import words_for
 from audit.views.run_view import mean_score, run_views
 
@@ -235,7 +237,7 @@ class ComparisonView:
         if shown.about == "tasks":
             text += f"; for these tasks only {interval_text(found.interval('benchmark'))}"
         read = reading_text(found, found.standing)
-        parts = (text, self.checkpoints, read)
+        parts = (text, self.checkpoints, self.chosen, read)
         return "; ".join(part for part in parts if part)
 
     @cached_property
@@ -247,6 +249,13 @@ class ComparisonView:
         text = f"mean of {len(steps)} checkpoints, steps {steps[0]} to {steps[-1]}"
         at_end = ComparisonView(last).estimate
         return f"{text}; at the last {at_end}" if at_end else text
+
+    @property
+    def chosen(self) -> str:
+        """On what the checkpoint was chosen; empty where none was, or not by one rule."""
+        sides = (self.comparison.treatment, self.comparison.control)
+        found = chosen_on(e for side in sides if side.name != BASE for e in judged(side))
+        return f"of the checkpoint chosen on {found[0]}" if len(found) == 1 else ""
 
     @cached_property
     def other_readings(self) -> str:
@@ -386,7 +395,8 @@ class ComparisonView:
         if not isinstance(design, Design):
             return ""
         if design.smallest_effect is not None:
-            return f"{numerals.fraction(design.smallest_effect * span, 3)} at 80% power"
+            seen = numerals.fraction(design.smallest_effect * span, 3)
+            return f"{seen} at 80% power, each arm's training sd at its upper limit"
         at_estimate = design.smallest_effect_at_estimate
         if at_estimate is None:
             return "no effect on this scale at 80% power"

@@ -13,6 +13,9 @@ from made_studies import Document, analysed, simulated
 from scipy import stats
 
 from audit.analysis.claiming import ClaimResult
+from audit.report import verify
+from audit.results import from_document
+from audit.views.claim_view import claim_view
 
 DATA = Path(__file__).parents[1] / "data" / "checkpoint_scores.json"
 STEPS = (80, 85, 90, 95, 100)
@@ -125,6 +128,87 @@ def test_checkpoints_of_other_tasks_or_answers_refuse_the_claim(what: str) -> No
     document = study(runs, along(data, "fixed", range(1, 4)))
     result = judged(document, "gain accuracy recipe over control at steps 90, 100")
     assert result.slug == "uneven-checkpoints"
+
+
+AVERAGE = {"average": "exponential", "decay": 0.98}
+
+
+def averaged(runs: list[Document], *, every_step: bool) -> list[Document]:
+    """Return runs whose last evaluation, or each, is of a model with averaged weights."""
+    for run in runs:
+        for block in (run["evaluation"], *(run["evaluations"] if every_step else ())):
+            block["averaged_weights"] = AVERAGE
+    return runs
+
+
+def test_averaged_weights_are_a_measure_of_their_own() -> None:
+    data = curves()
+    sides = (("lower-rate", range(1, 6)), ("fixed", range(1, 6)))
+    plain = study(*(along(data, *side) for side in sides))
+    both = study(*(averaged(along(data, *side), every_step=False) for side in sides))
+    steps = "at steps 80, 85, 90, 95, 100"
+    # The averaged model at step 100 is no checkpoint of step 100, and no fallback for it.
+    pooled = judged(both, f"gain accuracy recipe over control {steps}")
+    assert (pooled.slug, "step 100" in pooled.reason) == ("other-checkpoints", True)
+    earlier = judged(both, "gain accuracy recipe over control")
+    assert earlier.delta == judged(plain, "gain accuracy recipe over control at steps 95").delta
+    named = judged(both, 'gain "accuracy of averaged weights" recipe over control')
+    assert named.comparison is not None
+    assert named.comparison.measure.averaged_weights is not None
+    assert named.delta == judged(plain, "gain accuracy recipe over control at steps 100").delta
+
+
+def test_an_arm_of_averaged_weights_is_not_compared_with_one_of_checkpoints() -> None:
+    data = curves()
+    runs = averaged(along(data, "lower-rate", range(1, 6)), every_step=True)
+    document = study(runs, along(data, "fixed", range(1, 6)))
+    for metric in ("accuracy", '"accuracy of averaged weights"'):
+        assert judged(document, f"gain {metric} recipe over control").slug == "not-measured"
+    alone = study(runs, averaged(along(data, "fixed", range(1, 6)), every_step=True))
+    found = judged(alone, "gain accuracy recipe over control at steps 80, 100").comparison
+    assert found is not None
+    assert found.measure.name == "accuracy of averaged weights"
+
+
+@pytest.mark.parametrize("steps", [[80, 80, 100], [80, True], [], ["80"]])
+def test_checkpoints_that_are_no_set_of_steps_fail_the_file(steps: list[object]) -> None:
+    data = curves()
+    claim = {"direction": "gain", "arm": "recipe", "against": "control", "checkpoints": steps}
+    arms = (along(data, arm, range(1, 4)) for arm in ("lower-rate", "fixed"))
+    report = verify(from_document(study(*arms, claims=[claim])))
+    assert "schema-violation" in {finding.slug for finding in report.found}
+    assert report.exit_status == 1
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "slug"),
+    [
+        (["dev"] * 5, ["dev"] * 5, "supported"),
+        (["none"] * 5, [None] * 5, "supported"),
+        (["dev"] * 5, ["none"] * 5, "unmatched-protocol"),
+        ([None] * 5, ["dev"] * 5, "unmatched-protocol"),
+        (["dev"] * 4 + [None], ["dev"] * 5, "unmatched-protocol"),
+        (["dev"] * 4 + ["other"], ["dev"] * 5, "unmatched-protocol"),
+    ],
+)
+def test_checkpoints_are_chosen_by_one_rule_in_all_runs_or_the_claim_is_refused(
+    ours: list[str | None], theirs: list[str | None], slug: str
+) -> None:
+    data = curves()
+    runs, control = (along(data, arm, range(1, 6)) for arm in ("lower-rate", "fixed"))
+    for run, chosen in zip((*runs, *control), (*ours, *theirs), strict=True):
+        run["evaluations"] = []
+        run["evaluation"]["split"] = "test"
+        if chosen is not None:
+            run["evaluation"]["selected_on"] = chosen
+    for run in runs:
+        run["evaluation"]["correct"] = [min(4, n + 1) for n in run["evaluation"]["correct"]]
+    result = judged(study(runs, control), "gain accuracy recipe over control")
+    assert result.slug == slug
+    if slug != "supported":
+        assert "not chosen by one rule" in result.reason
+    said = claim_view(result).judged_by
+    assert ("of the checkpoint chosen on dev" in said) is (ours == theirs == ["dev"] * 5)
 
 
 def parting(shift: float) -> Document:

@@ -191,6 +191,22 @@ def test_in_a_shallow_clone_the_gate_says_what_it_did_not_check(
     assert "earlier versions not checked for looks: the history is shallow" in err
 
 
+def test_next_sees_the_looks_that_the_gate_sees(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def advice(*options: str) -> tuple[int, Document]:
+        history._repository.cache_clear()
+        status = main(["next", str(file), "--format", "json", *options])
+        return status, json.loads(capsys.readouterr().out)["claims"][0]
+
+    put(file, study(3))
+    put(file, study(8))
+    status, claim = advice()
+    assert (status, claim["advice"], claim["slug"]) == (1, None, "looks-not-recorded")
+    status, claim = advice("--looked", "3")
+    assert (status, claim["look"]["kind"]) == (0, "after-unplanned-look")
+
+
 def test_a_refused_claim_asks_nothing_of_git(
     file: Path, gated: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,7 +215,7 @@ def test_a_refused_claim_asks_nothing_of_git(
     def never(*_: object) -> None:
         raise AssertionError("git was asked")
 
-    monkeypatch.setattr("audit.fleet.judging.history_of", never)
+    monkeypatch.setattr("audit.fleet.earlier_looks.history_of", never)
     assert gated(file)[0]["slug"] == "interval-reaches-zero"
 
 
@@ -243,3 +259,21 @@ def test_nothing_in_the_repository_changes(file: Path, gated: Any) -> None:
     before = {p: p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()}
     gated(file)
     assert {p: p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()} == before
+
+
+def test_looks_that_only_the_history_shows_are_not_attested_away(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(file, study(3))
+    put(file, study(8))
+    history._repository.cache_clear()
+    statement = file.with_name("results.intoto.json")
+    words = ["export", str(file), "--to", "attestation", "-o", str(statement)]
+    assert main(words) == 1
+    assert '"looked": [3]' in capsys.readouterr().err
+    assert not statement.exists()
+    put(file, study(8, looked=[3]))
+    history._repository.cache_clear()
+    assert main(words) == 0
+    (verdict,) = json.loads(statement.read_text(encoding="utf-8"))["predicate"]["verdicts"]
+    assert "look 8" in verdict["look"]

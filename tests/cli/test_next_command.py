@@ -216,6 +216,92 @@ def test_without_a_target_nothing_is_futile_in_a_plan(advised: Ask) -> None:
     assert claim["advice"] == "futile"
 
 
+def test_the_effect_may_be_a_part_of_the_scale_and_one_that_is_none_is_an_error(
+    advised: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = study(4, SMALL_GAIN, plan=PLAN)
+    assert advised(document, "--effect", "4%") == advised(document, "--effect", "0.04")
+    for text in ("0", "-1%", "much", "1e999"):
+        assert main(["next", str(tmp_path / "results.json"), f"--effect={text}"]) == 2
+        assert "--effect takes a size above 0" in capsys.readouterr().err
+
+
+def test_the_gate_gives_the_same_advice_and_says_when_stopping_is_advised(
+    advised: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aimed = {**PLAN, "target_effect": 0.25}  # a gain of 0.019 is below its line
+    cases = {
+        "futile": study(6, (0.0, 7), plan=aimed),
+        "train-on": study(4, SMALL_GAIN, plan=PLAN),
+        "supported": study(4, LARGE, plan=PLAN),
+        "at-maximum": study(8, SLIGHT_LOSS, plan={**PLAN, "maximum": {"method": 6, "control": 6}}),
+    }
+    for word, document in cases.items():
+        (claim,) = advised(document)["claims"]
+        assert claim["advice"] == word
+        main(["gate", str(tmp_path / "results.json"), "--format", "json"])
+        (row,) = json.loads(capsys.readouterr().out)["rows"]
+        assert row["advice"] == word
+        assert any("stopping is advice" in act for act in row["next"]) is (word == "futile")
+
+
+def test_a_claim_that_only_holm_refuses_says_so_and_its_chances_count_its_rivals(
+    advised: Ask, screen: Screen
+) -> None:
+    # Alone it is supported at this look; the other two, which no look will show, cost it that.
+    document = study(6, (0.045, 1), plan=PLAN)
+    rivals = [{**CLAIM, "id": name, "by": size} for name, size in (("b", 0.05), ("c", 0.045))]
+    assert advised(document)["advice"] == "supported"
+    document["claims"] = [CLAIM, *rivals]
+    (claim, *_) = advised(document)["claims"]
+    assert (claim["advice"], claim["slug"]) == ("train-on", "not-after-holm")
+    assert claim["p_value"] < claim["needs"]
+    assert "because p = " in words(screen(document))
+    assert "after Holm's correction over the claims" in words(screen(document))
+    document["claims"] = [CLAIM, rivals[0]]
+    (fewer, *_) = advised(document)["claims"]
+    assert claim["chance_next_look"] < fewer["chance_next_look"]
+
+
+@pytest.mark.parametrize(("looked", "seeds"), [(["3", "4"], 5), (["7"], 5)])
+def test_a_look_that_cannot_be_judged_needs_no_p_value(
+    advised: Ask, looked: list[str], seeds: int
+) -> None:
+    options = [part for n in looked for part in ("--looked", n)]
+    (claim,) = advised(study(seeds, SMALL_GAIN), *options, status=1)["claims"]
+    assert (claim["advice"], claim["slug"]) == (None, "unplanned-looks")
+    assert claim["needs"] is None
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [{}, {"maximum": {"recipe": 12}}, {**PLAN, "looks": [4, 8]}, {**PLAN, "claims": ["mian"]},
+     {**PLAN, "claims": []}],
+)  # fmt: skip
+def test_a_plan_that_cannot_be_read_or_covers_another_claim_is_neither_advice_nor_a_way_out(
+    advised: Ask, plan: Document
+) -> None:
+    (claim,) = advised(study(5, LARGE, plan=plan), status=1)["claims"]
+    assert (claim["advice"], claim["slug"]) == (None, "beyond-plan")
+    assert not claim["supported"]
+
+
+def test_a_claim_that_a_plan_for_others_leaves_out_is_judged_by_one_look(advised: Ask) -> None:
+    document = study(5, LARGE, plan={**PLAN, "claims": ["main"]})
+    document["claims"] = [CLAIM, {**CLAIM, "id": "other", "by": 0.01}]
+    planned, other = advised(document)["claims"]
+    assert (planned["look"]["kind"], other["look"]["kind"]) == ("plan", "one-look")
+
+
+def test_a_name_that_no_claim_has_is_met_with_the_nearest(
+    advised: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    advised(study(4, SMALL_GAIN, plan=PLAN))
+    for option, name in (("--metric", "acuracy"), ("--benchmark", "simulatd")):
+        assert main(["next", str(tmp_path / "results.json"), option, name]) == 2
+        assert f"no claim is about {name}; the claims are about " in capsys.readouterr().err
+
+
 def test_where_the_opposite_is_shown_nothing_more_is_trained(advised: Ask) -> None:
     plan = {"maximum": PLAN["maximum"]}
     (claim,) = advised(study(6, LOSS, plan=plan))["claims"]

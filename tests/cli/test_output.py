@@ -32,6 +32,7 @@ COMMANDS = {
     "plan": ["plan", "a.json", "-o"],
     "compare": ["compare", "a.json", "b.json", "-o"],
     "render": ["render", "a.json", "-o"],
+    "export": ["export", "a.json", "--to", "model-index", "-o"],
 }
 
 
@@ -78,6 +79,7 @@ ALL_THAT_WRITE = {
     "gate --also": ["gate", "a.json", "-q", "--also"],
     "plan": ["plan", "--effect", "0.05", "--tasks", "100", "--seed-sd", "0.03", "-o"],
     "render": ["render", "a.json", "-o"],
+    "export": ["export", "a.json", "--to", "model-index", "-o"],
     "next": ["next", "a.json", "-o"],
     "import": ["import", "table.csv", "--control", "b", "--seed-is", "training", "-o"],
 }

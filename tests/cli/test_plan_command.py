@@ -354,10 +354,11 @@ def test_the_plot_is_the_same_bytes_on_every_run(tmp_path: Path, kind: str) -> N
     ("arguments", "complaint"),
     [
         (["plan", "--seed-sd", "-1"], "--seed-sd must lie from 0 to 1"),
-        (["plan", "--seed-sd", "0.1", "--effect", "0"], "--effect must lie above 0"),
+        (["plan", "--seed-sd", "0.1", "--effect", "0"], "--effect takes a size above 0"),
         (["plan", "--seed-sd", "0.1", "--tasks", "1"], "--tasks must lie from 2"),
         (["plan", "--seed-sd", "nan"], "--seed-sd must lie from 0 to 1"),
-        (["plan", "--effect", "much"], "--effect must lie above 0"),
+        (["plan", "--effect", "much"], "--effect takes a size above 0"),
+        (["plan", "--effect", "1.5"], "--effect must lie above 0 and up to 1"),
         (["plan", "--looks", "4,x"], "--looks takes numbers of seeds"),
         (["plan", "--looks", "8,4"], "no such plan"),
         (["plan", "--looks", "2,4"], "the first look must have 3 seeds"),
@@ -431,3 +432,13 @@ def test_a_way_that_never_reaches_is_not_offered(capsys: pytest.CaptureFixture[s
     out = shown(capsys, *design)
     assert "120 tasks, one answer each, level 0.95" in out
     assert "with 10 seeds per arm or fewer, no number of tasks or answers is enough" in out
+
+
+def test_a_first_look_below_the_seeds_that_the_policy_asks_for_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "audit.toml").write_text("min_seeds = 6\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for more in ([], ["--maximum", "8"]):
+        assert main(["plan", "--seed-sd", "0.02", "--first", "4", *more]) == 2
+        assert "the first look must have 6 seeds per arm or more, not 4" in capsys.readouterr().err

@@ -52,13 +52,13 @@ def test_what_is_imported_can_be_verified_from_a_pipe(
         (["auto", SAMPLES / "chart.vg.json"], 2, "it looks like a Vega chart"),
         (["auto", "absent.json"], 2, "cannot be read"),
         (["auto", "absent*.json"], 2, "no file matches this pattern"),
-        (["tea-leaves", ONE_SEED], 2, "no importer 'tea-leaves'"),
+        (["tea-leaves", ONE_SEED], 2, "no file, folder or importer 'tea-leaves'"),
         (["whileai"], 2, "no file given"),
         (["whileai", ONE_SEED, "--scale", "100-0"], 2, "--scale"),
         (["whileai", ONE_SEED, "--arm", "name"], 2, "--arm NAME=FILES"),
         (["long-table", ONE_SEED, "--column", "sed=x"], 2, "no role 'sed'"),
         (["long-table", ONE_SEED, "--column", "seed=x"], 2, "not a long table"),
-        (["auto", ONE_SEED, "--seed-from", "config"], 2, "come without a trainer's settings"),
+        (["auto", ONE_SEED, "--seed-from", "config"], 2, "comes without a trainer's settings"),
     ],
 )
 def test_each_failure_has_its_status_and_one_line(

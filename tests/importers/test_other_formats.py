@@ -11,7 +11,6 @@ import pytest
 from bringing import SAMPLES, bring, runs, scores
 
 from audit.errors import ImportRefused
-from audit.importers import every_eval_ever
 from audit.importers.study import Layout
 
 
@@ -154,20 +153,3 @@ def test_instances_changed_since_are_refused(tmp_path: Path) -> None:
     changed.write_text(text.replace("1.0", "0.0"), encoding="utf-8")
     with pytest.raises(ImportRefused, match="not the checksum"):
         bring([(None, folder / "with_instances.json"), (None, changed)])
-
-
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    source, _ = bring(SAMPLES / "whileai/per_seed_table.json")
-    records = every_eval_ever.write(source, retrieved=1_700_000_000)
-    assert len(records) == 6
-    assert json.dumps(every_eval_ever.write(source, 1_700_000_000)) == json.dumps(records)
-    files: list[tuple[str | None, Path]] = []
-    for index, record in enumerate(records):
-        arm = record["model_info"]["additional_details"]["arm"]
-        seed = record["model_info"]["additional_details"]["training_seed"]
-        files.append((arm, written(tmp_path, record, f"{index}-seed{seed}.json")))
-    layout = Layout(method="recipe", controls=("baseline",), seed_from="seed{seed}")
-    back, _ = bring(files, layout=layout)
-    for arm in ("recipe", "baseline", "random"):
-        assert scores(back, arm) == scores(source, arm)
-        assert [run["seed"] for run in runs(back, arm)] == [17, 18]

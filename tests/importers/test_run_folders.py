@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import random
 import shutil
@@ -837,3 +838,43 @@ def test_a_training_seed_in_a_file_s_header_is_the_user_s_word(tmp_path: Path) -
     assert document is not None
     found = [(run["seed"], run["identified_by"]) for _, run in runs_of(document)]
     assert found == [(1, "user"), (2, "user")]
+
+
+@pytest.mark.parametrize("role", ["right", "task", "parsed", "seed", "arm", "score"])
+def test_a_pointer_that_leads_nowhere_is_refused_with_what_is_there(
+    role: str, tmp_path: Path
+) -> None:
+    made.home_made(tmp_path)
+    said = {"right": "/correct"} | {role: "/nope"}
+    with pytest.raises(ImportRefused, match=f"nothing at --map {role}=/nope in any of .*correct"):
+        brought(tmp_path, roles=said)
+
+
+def test_a_column_that_holds_no_outcome_is_refused_and_not_counted_as_wrong(tmp_path: Path) -> None:
+    made.home_letters(tmp_path)
+    (path,) = tmp_path.rglob("*.csv")
+    path.write_text(path.read_text(encoding="utf-8").replace(",I", ",Q", 1), encoding="utf-8")
+    with pytest.raises(ImportRefused, match="no column is the outcome"):
+        brought(tmp_path)
+
+
+def test_a_name_that_is_not_utf_8_is_refused_by_its_name(tmp_path: Path) -> None:
+    made.verl(tmp_path)
+    folder = next(tmp_path.rglob("*.jsonl")).parent
+    try:
+        folder.rename(os.fsdecode(os.fsencode(folder) + b"\xff"))
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    with pytest.raises(ImportRefused, match="its name is not UTF-8: rename it"):
+        brought(tmp_path)
+
+
+def test_an_option_that_fits_nothing_is_said(tmp_path: Path) -> None:
+    made.verl(tmp_path)
+    with pytest.raises(AuditError, match="no run fits --arm x=nothing"):
+        brought(tmp_path, arm=(("x", "nothing"),))
+    with pytest.raises(InputError, match="no file fits --from verl-dumps=nothing"):
+        brought(tmp_path, readers=("verl-dumps=nothing",))
+    lines = brought(tmp_path, exclude=("nothing",)).lines
+    assert any("--exclude nothing fits no file" in line for line in lines)
+    assert main(["import", str(tmp_path), "--map", "task=@path:("]) == 2

@@ -381,3 +381,17 @@ def test_more_accuracy_is_better_whatever_is_said(tmp_path: Path) -> None:
     path = made(tmp_path, "arm,seed,accuracy\na,1,0.5\n")
     with pytest.raises(UsageError, match="--lower-is-better"):
         bring(path, higher_is_better=False)
+
+
+def test_the_seed_of_the_settings_is_a_column_by_its_name(tmp_path: Path) -> None:
+    rows = [(arm, seed, 7, 0.5) for arm in ("control", "tuned") for seed in (1, 2)]
+    path = table(tmp_path / "runs.csv", ("arm", "config.seed", "eval.seed", "accuracy"), rows)
+    document, _ = bring(path, seed_key="config")
+    assert [run["seed"] for run in runs(document)] == [1, 2]
+    without = [(arm, decoding, value) for arm, _, decoding, value in rows]
+    path = table(tmp_path / "none.csv", ("arm", "eval.seed", "accuracy"), without)
+    with pytest.raises(UsageError, match="no column is a training seed; name one of arm, eval"):
+        bring(path, seed_key="config")
+    path = table(tmp_path / "two.csv", ("arm", "seed", "config.seed", "accuracy"), rows)
+    with pytest.raises(UsageError, match="several columns are seeds; name one of seed, config"):
+        bring(path, seed_key="config")

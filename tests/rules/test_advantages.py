@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from cases import full, gppo, messages_of, patched, places, reasons
+from cases import full, gppo, messages_of, outcomes, patched, places, reasons, severity
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.rules import Failed, find_rule
 from audit.rules.advantage_rules import group_advantages
 
 RUN = "/seed_results/0"
@@ -215,6 +217,93 @@ def test_advantages_that_fit_nothing_are_said_not_to() -> None:
     assert reason.startswith(told)
     assert places(logs([["none"]], "grpo"), "ADV001") != set()
     assert places(logs([["none"]], "rloo"), "ADV005") == {"/seed_results/0/training/0/advantages"}
+
+
+def severities(document: dict[str, Any], rule: str) -> list[str]:
+    """Return how bad the findings of one rule are, in their order."""
+    found = find_rule(rule)
+    assert found is not None
+    failed = [o for o in outcomes(document, rule) if isinstance(o, Failed)]
+    return [severity(found, outcome).name for outcome in failed]
+
+
+def drawn_log(
+    name: str, change: Callable[[np.ndarray], np.ndarray], rewards: Any = None, **advantage: Any
+) -> dict[str, Any]:
+    """Return a run of 8 steps of 3 groups of 4, whose advantages were changed before the log."""
+    state = np.random.default_rng(17)
+    document = logs([[name] * 8], name)
+    run = document["seed_results"][0]
+    run["telemetry"]["advantage"] |= advantage
+    for step in run["training"]:
+        r = state.normal(0.4, 0.3, (3, 4)) if rewards is None else rewards(state)
+        width = {
+            "grpo": r.std(axis=1, ddof=1, keepdims=True) + run["telemetry"]["advantage"]["epsilon"],
+            "dr_grpo": 1.0,
+            "rloo": 0.75,
+            "grpo_batch": r.std(ddof=1) + 1e-4,
+        }[name]
+        a = change((r - r.mean(axis=1, keepdims=True)) / width)
+        step["rewards"], step["advantages"] = r.ravel().tolist(), a.ravel().tolist()
+    return document
+
+
+def whitened(a: np.ndarray) -> np.ndarray:
+    return np.asarray((a - a.mean()) / (a.std(ddof=1) + 1e-8))
+
+
+HONEST: list[tuple[str, Any, Any, dict[str, Any]]] = [
+    ("grpo", lambda a: np.round(a, 2), None, {}),
+    ("grpo", lambda a: np.round(a, 3), None, {}),
+    ("dr_grpo", lambda a: np.round(a, 2), None, {"scale": "none"}),
+    ("grpo", lambda a: a, None, {"epsilon": 1e-3}),
+    ("grpo", lambda a: a, lambda s: s.integers(0, 2, (3, 4)) * 1.0, {"epsilon": 1e-5}),
+    # A part of the batch was logged: its standard deviation is another.
+    ("grpo_batch", lambda a: 1.1 * a, lambda s: s.integers(0, 2, (3, 4)) * 1.0, {}),
+    ("grpo_batch", lambda a: np.round(a, 3), lambda s: s.integers(0, 2, (3, 4)) * 10.0, {}),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "rewards", "advantage"), HONEST)
+def test_an_honest_log_is_no_finding_however_it_was_printed(
+    name: str, change: Any, rewards: Any, advantage: dict[str, Any]
+) -> None:
+    document = drawn_log(name, change, rewards, **advantage)
+    assert severities(document, "ADV005") == []
+    assert severities(document, "ADV001") == []
+
+
+def test_rewards_that_were_rounded_to_two_decimals_are_no_finding() -> None:
+    document = drawn_log("grpo", lambda a: a)
+    for step in document["seed_results"][0]["training"]:
+        step["rewards"] = np.round(step["rewards"], 2).tolist()
+    assert severities(document, "ADV001") == severities(document, "ADV005") == []
+    step["advantages"][0] += 0.5
+    assert severities(document, "ADV001") == ["ERROR"]
+
+
+def test_advantages_that_are_cut_off_at_one_size_are_a_warning_and_others_an_error() -> None:
+    document = drawn_log("grpo", lambda a: np.clip(a, -1, 1))
+    assert severities(document, "ADV001") == ["WARNING"]
+    (message,) = messages(document, "ADV001")
+    assert message.endswith("advantages are cut off at 1")
+    document["seed_results"][0]["training"][0]["advantages"][0] = 0.123
+    assert severities(document, "ADV001") == ["ERROR", "WARNING"]
+
+
+@pytest.mark.parametrize("name", ["grpo", "dr_grpo", "rloo"])
+def test_advantages_that_were_whitened_afterwards_are_a_warning(name: str) -> None:
+    scale = {"scale": "none"} if name == "dr_grpo" else {}
+    document = drawn_log(name, whitened, **scale)
+    found = severities(document, "ADV001") + severities(document, "ADV005")
+    assert found
+    assert set(found) == {"WARNING"}
+
+
+def test_one_formula_that_fits_some_steps_where_others_fit_none_is_a_warning() -> None:
+    document = logs([["grpo", "none", "none"]], "rloo")
+    assert severities(document, "ADV005") == ["WARNING", "WARNING"]
+    assert severities(logs([["grpo"] * 3], "rloo"), "ADV005") == ["ERROR"]
 
 
 def test_groups_of_unknown_size_are_not_checked() -> None:

@@ -11,6 +11,7 @@ from audit.finding import Severity
 from audit.fleet.files import FileResult, FileResults
 from audit.fleet.rows import Counts, Row
 from audit.policy import Policy
+from audit.views.claim_json import claim_row
 
 GATE_VERSION = 1
 _WORDS = ("passed", "refused", "could not run", "failed in audit itself")
@@ -57,29 +58,7 @@ def _row(row: Row) -> dict[str, Any]:
         nothing = ("claim", "stands", "supported", "reason", "settles", "word", "improvement")
         texts = {"delta": "-", "seeds": "-", "verdict": row.reason}
         return entry | dict.fromkeys(nothing) | texts
-    supported = None if not view.claimed else not view.refused
-    found = view.improvement
-    return entry | {
-        "title": view.sentence,
-        "claim": view.sentence if view.claimed else None,
-        "supported": supported,
-        "stands": supported,
-        "slug": view.slug or None,
-        "label": view.label or None,
-        "reason": (view.reason or view.verdict) if view.claimed else None,
-        "settles": "; ".join(view.next) if view.claimed else None,
-        "delta": view.estimate or "-",
-        "seeds": view.runs,
-        "verdict": view.verdict,
-        "word": row.word or None,
-        "evidence": view.evidence or None,
-        "weakened_by": [asdict(weakening) for weakening in view.weakened_by],
-        "next": list(view.next),
-        "look": view.look or None,
-        "improvement": None
-        if found is None
-        else {"value": found.value, "low": found.low, "high": found.high},
-    }
+    return entry | claim_row(view)
 
 
 def _file(file: FileResult) -> dict[str, Any]:

@@ -220,7 +220,14 @@ def _fallback(paths: Sequence[str], pieces: Sequence[RunPiece]) -> str:
 
 
 def _said_arms(runs: Sequence[Joined], arms: ArmNames, said: Said) -> None:
-    """Put runs into the arms that ``--arm NAME=FILES`` names."""
+    """Put runs into the arms that ``--arm NAME=FILES`` names.
+
+    Raises
+    ------
+    UsageError
+        When one names no run.
+    """
+    unused = set(said.arm)
     for index, run in enumerate(runs):
         files = [found for piece in run.pieces for found in piece.files]
         for name, pattern in said.arm:
@@ -228,6 +235,9 @@ def _said_arms(runs: Sequence[Joined], arms: ArmNames, said: Said) -> None:
             texts = [run.label, *(f.relative for f in files), *(f.name for f in files)]
             if any(fnmatch(t, plain) or fnmatch(t, f"{plain}/*") for t in texts):
                 arms.names[index] = arms.long[index] = name
+                unused.discard((name, pattern))
+    for name, pattern in sorted(unused):
+        raise UsageError(f"no run fits --arm {name}={pattern}")
     if said.arm:
         arms.questions = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -61,7 +62,11 @@ def claim(walked: Walked, said: Sequence[str] = ()) -> Claimed:
         if winner is None:
             claimed.unread.append(found)
         else:
+            _refuse_odd_name(found)
             files[winner.name].append(found)
+    for pattern, reader in fixed:
+        if not any(_fits(found, pattern) for found in walked.files):
+            raise InputError(f"no file fits --from {reader.name}={pattern}", path=walked.root)
     claimed.files = {name: taken for name, taken in files.items() if taken}
     return claimed
 
@@ -81,6 +86,15 @@ def _said(said: Sequence[str]) -> tuple[list[Reader], list[tuple[str, Reader]]]:
 
 def _fits(found: Found, pattern: str) -> bool:
     return any(fnmatch(text, pattern) for text in (found.relative, found.name, found.base))
+
+
+def _refuse_odd_name(found: Found) -> None:
+    """Refuse a name that no results file can hold."""
+    try:
+        found.relative.encode("utf-8")
+    except UnicodeEncodeError:
+        shown = os.fsencode(found.name).decode("utf-8", "backslashreplace")
+        raise ImportRefused("its name is not UTF-8: rename it", path=shown) from None
 
 
 def refuse_what_is_no_text(found: Found) -> None:

@@ -7,23 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from audit.importers.folder.joining import Joined
-from audit.importers.path_seeds import TOKENS, seed_of
+from audit.importers.path_seeds import OTHERS, TOKENS, is_seed_key, seed_of
 from audit.importers.readers.piece import SeedSaid
 from audit.importers.readers.settings import whole_number
 
-_KEYS = frozenset(
-    ["seed", "random_seed", "rng_seed", "train_seed", "training_seed", "manual_seed", "global_seed"]
-)
-# Words of a key or of the token before it that make the seed somebody else's.
-_OTHERS = frozenset(
-    [
-        *("eval", "evaluation", "val", "valid", "validation", "test", "judge", "reward"),
-        *("generation", "gen", "sampl", "sampling", "sampler", "rollout", "infer", "inference"),
-        *("vllm", "decode", "decoding", "fewshot", "few_shot", "shuffle", "subsample", "subset"),
-        *("split", "bootstrap", "user", "simulation", "trial", "env_seed", "task_sampler"),
-        *("dataset_seed", "data_seed"),
-    ]
-)
 _SECONDARY = frozenset({"data_seed", "dataset_seed"})
 
 
@@ -48,13 +35,6 @@ class Seeds:
     questions: list[str] = field(default_factory=list)
 
 
-def is_seed_key(key: str) -> bool:
-    """Whether a dotted key of a training's settings is its seed by name."""
-    parts = re.split(r"[./]", key.lower())
-    words = {word for part in parts[:-1] for word in (part, *part.split("_"))}
-    return parts[-1] in _KEYS and not words & _OTHERS
-
-
 def path_seeds(text: str) -> list[tuple[int, str]]:
     """Return the seeds that the tokens of a path name, each with its token, in order.
 
@@ -65,7 +45,7 @@ def path_seeds(text: str) -> list[tuple[int, str]]:
         found = []
         for match in pattern.finditer(text):
             before = re.split(r"[-_/=.]", text[: match.start()].rstrip("-_/=."))[-1].lower()
-            if before not in _OTHERS:
+            if before not in OTHERS:
                 found.append((int(match[1]), match[0]))
         if found:
             return found

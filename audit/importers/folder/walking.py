@@ -78,6 +78,9 @@ def walk(paths: Sequence[str], exclude: Iterable[str] = ()) -> Walked:
         else:
             name = place or os.path.basename(given)  # noqa: PTH119
             _add(walked, given, name, os.path.getsize(given), patterns, seen)  # noqa: PTH202
+    for pattern in patterns:
+        if not any(_fits(name, pattern) for name in walked.excluded):
+            walked.passed.append(f"--exclude {pattern} fits no file")
     walked.files.sort(key=lambda found: found.relative)
     return walked
 
@@ -144,7 +147,7 @@ def _add(
     seen.add(relative)
     base = relative.rpartition("/")[2]
     folder = relative.rpartition("/")[0]
-    if any(fnmatch(relative, p) or fnmatch(base, p) or _in_folder(folder, p) for p in exclude):
+    if any(_fits(relative, pattern) for pattern in exclude):
         walked.excluded.append(relative)
     elif _PICKLED_SAMPLES.search(base):
         walked.pickled.append(relative)
@@ -152,6 +155,12 @@ def _add(
         walked.weights[folder] += 1
     else:
         walked.files.append(Found(name, relative, name, size))
+
+
+def _fits(relative: str, pattern: str) -> bool:
+    """Whether a pattern names a file, or a folder that it lies in."""
+    folder, _, base = relative.rpartition("/")
+    return fnmatch(relative, pattern) or fnmatch(base, pattern) or _in_folder(folder, pattern)
 
 
 def _in_folder(folder: str, pattern: str) -> bool:

@@ -39,21 +39,27 @@ def _read(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     stems = Counter(found.stem for found in files)
     refusals: list[ImportRefused | InputError] = []
     pieces: list[RunPiece] = []
+    parts: list[Roles] = []
     for found in files:
         benchmark = found.stem if stems[found.stem] > 1 or len(files) == 1 else "evaluation"
         try:
-            pieces += _pieces(found, reading, benchmark)
+            pieces += _pieces(found, reading, benchmark, parts)
         except (ImportRefused, InputError) as error:
             refusals.append(error)
     judged = any(piece.evaluations or piece.status for piece in pieces)
     if refusals and (not judged or reading.options.columns):
         raise next((r for r in refusals if isinstance(r, ImportRefused)), refusals[0])
+    nowhere = frozenset.intersection(*(roles.absent for roles in parts)) if parts else ()
+    for role in sorted(nowhere):
+        raise ImportRefused(parts[0].nothing_at(role), path=parts[0].found.name)
     for refusal in refusals:
         pieces[0].notes.append(f"not read: {refusal}")
     yield from pieces
 
 
-def _pieces(found: Found, reading: FolderReading, benchmark: str) -> list[RunPiece]:
+def _pieces(
+    found: Found, reading: FolderReading, benchmark: str, parts: list[Roles]
+) -> list[RunPiece]:
     said = reading.options.columns
     records, beside = records_of(found, said.get("records"))
     if not records:
@@ -62,6 +68,7 @@ def _pieces(found: Found, reading: FolderReading, benchmark: str) -> list[RunPie
     if len(records) == 1 and not said:
         return [_single(found, records[0], benchmark)]
     roles = Roles(records, said, found)
+    parts.append(roles)
     per_task = "task" in roles.pointers and "value" not in said and roles.outcome is not None
     if not per_task and roles.outcome is not None and {"arm", "seed"} & set(roles.pointers):
         return [_run_record(found, record, roles, benchmark) for record in records]

@@ -58,15 +58,17 @@ class Roles:
     said : mapping
         Role to pointer, as the user says it.
     found : Found
+
+    Attributes
+    ----------
+    absent : frozenset of str
+        Roles whose pointer, as the user gave it, leads to nothing in this file.
     """
 
     def __init__(self, records: Sequence[Record], said: Mapping[str, str], found: Found) -> None:
         self.records, self.found, self.said = records, found, said
-        counts = Counter(key for record in records for key in record)
-        # What few records have is of summaries among them.
-        keys = [key for key, count in counts.items() if count * 2 >= len(records)]
         # Reversed, so that of two spellings the first in the file wins.
-        words = {plain(key) if key != "@key" else key: key for key in reversed(keys)}
+        words = {plain(k) if k != "@key" else k: k for k in reversed(self._columns())}
         self.pointers: dict[str, str] = {}
         for role, names in NAMES.items():
             named = [words[name] for name in names if name in words]
@@ -82,6 +84,11 @@ class Roles:
             self.pointers["score"] = said["value"]
             self.pointers.pop("right", None)
         self.letters = self._letter_values()
+        self.absent = frozenset(
+            role
+            for role, pointer in said.items()
+            if role != "records" and all(role_value(r, pointer, found) is None for r in records)
+        )
 
     def _tells_tasks(self, column: str) -> bool:
         values = {str(record.get(column)) for record in self.records if column in record}
@@ -149,12 +156,30 @@ class Roles:
         ------
         ImportRefused
         """
+        for role in ("right", "score", "value", "task"):
+            if role in self.absent:
+                raise ImportRefused(self.nothing_at(role), path=self.found.name)
         if self.outcome is None or self._text_outcome():
+            raise ImportRefused(self._no_outcome(), path=self.found.name)
+        if self._unreadable_outcome():
             raise ImportRefused(self._no_outcome(), path=self.found.name)
         if "task" not in self.pointers:
             raise ImportRefused(self._no_task(), path=self.found.name)
         if "right" in self.pointers and "right" not in self.said:
             self._refuse_two_outcomes()
+
+    def _unreadable_outcome(self) -> bool:
+        """Whether the column of outcomes holds something, and nowhere right, wrong or a score."""
+        there = [r for r in self.records if self.of(r, self.outcome or "") not in (None, "")]
+        return bool(there) and all(self.value(record) is None for record in there)
+
+    def nothing_at(self, role: str) -> str:
+        """Say that a pointer which the user gave leads nowhere, and what is there."""
+        there = ", ".join(self._columns()[:12]) or "nothing"
+        return (
+            f"nothing at --map {role}={self.said[role]} in any of {len(self.records)} records, "
+            f"which have {there}"
+        )
 
     def _text_outcome(self) -> bool:
         """Whether JSON, which has true and false, says the outcome in words: then it is asked."""
@@ -165,7 +190,7 @@ class Roles:
 
     def _no_outcome(self) -> str:
         found = []
-        for column in dict.fromkeys(key for record in self.records for key in record):
+        for column in sorted(self._columns(), key=lambda name: plain(name) not in NAMES["right"]):
             values = [r[column] for r in self.records if r.get(column) is not None]
             shown = _described(values)
             if shown:
@@ -177,11 +202,13 @@ class Roles:
             f"--map right=/{first}"
         )
 
+    def _columns(self) -> list[str]:
+        """Return the columns that most records have; the others are those of summaries."""
+        counts = Counter(key for record in self.records for key in record)
+        return [key for key, count in counts.items() if count * 2 >= len(self.records)]
+
     def _no_task(self) -> str:
-        counts = {
-            column: len({str(r.get(column)) for r in self.records})
-            for column in dict.fromkeys(key for record in self.records for key in record)
-        }
+        counts = {c: len({str(r.get(c)) for r in self.records}) for c in self._columns()}
         shown = ", ".join(f"{c} has {n} values" for c, n in list(counts.items())[:6])
         best = max(counts, key=lambda c: counts[c], default="COLUMN")
         return f"no column tells tasks apart: {shown}: --map task=/{best}"

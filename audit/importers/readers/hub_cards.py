@@ -14,6 +14,8 @@ from audit.importers.readers.settings import yaml_document, yaml_of
 from audit.importers.readers.values import outcome_of
 
 Printed = tuple[str, str, float]
+# What stands above and below the front matter of a card.
+_FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
 
 
 def _claims_results(found: Found) -> Certainty:
@@ -41,7 +43,7 @@ def _results(document: Any) -> Iterator[Printed]:
 
 def _read_cards(files: Sequence[Found], reading: FolderReading) -> Iterator[RunPiece]:
     for found in files:
-        front = found.text().split("---")
+        front = _FENCE.split(found.text())
         document = yaml_document(front[1], found.name) if len(front) > 2 else {}
         index = document.get("model-index") if isinstance(document, dict) else None
         for model in index or ():

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from audit.importers.metric_names import ACCURACY
+from audit.importers.numbers import number
 
 FLAGS = ("errored", "truncated", "unparsed")
 
@@ -44,8 +45,8 @@ class AnswerTally:
         truncated: bool = False,
         unparsed: bool = False,
         empty: bool = False,
-        tokens: float | None = None,
-        seconds: float | None = None,
+        tokens: object = None,
+        seconds: object = None,
         question: str | None = None,
     ) -> None:
         """Add one answer.
@@ -58,8 +59,8 @@ class AnswerTally:
             1 or 0 for right and wrong, else a score. An errored answer is 0.
         empty : bool
             Whether the response holds nothing; where all do, nothing was drawn.
-        tokens, seconds : float, optional
-            Length of the response, and the time it took.
+        tokens, seconds : object, optional
+            Length of the response, and the time it took; what is no number is left out.
         question : str, optional
             Hash of the question, where the name alone does not fix it, such as a position.
         """
@@ -74,8 +75,9 @@ class AnswerTally:
             if raised:
                 self._flags[flag][name] = self._flags[flag].get(name, 0) + 1
         for kind, value_of in (("tokens", tokens), ("seconds", seconds)):
-            if value_of is not None:
-                self._means[kind].setdefault(name, []).append(float(value_of))
+            read = number(value_of)
+            if read is not None and read >= 0:
+                self._means[kind].setdefault(name, []).append(read)
         if question is not None:
             self.questions.setdefault(name, question)
 

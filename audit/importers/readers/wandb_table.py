@@ -44,7 +44,10 @@ def _header(found: Found) -> tuple[str, ...]:
     import csv
 
     line = found.head.lstrip(b"\xef\xbb\xbf").partition(b"\n")[0].decode("utf-8", "replace")
-    return tuple(next(csv.reader([line.rstrip("\r")]), []))
+    try:
+        return tuple(next(csv.reader([line.rstrip("\r")]), []))
+    except csv.Error:
+        return ()
 
 
 def _claims_runs(found: Found) -> Certainty:

@@ -57,8 +57,8 @@ def _lines(comparison: Comparison, design: Design) -> list[Line]:
     as_seen = design.components.with_seed_sd(design.spread.sd)
     lines = []
     for parts, dash, sd in (
-        (as_seen, "--", "sd as estimated"),
-        (design.planned, "-", "sd at its upper limit"),
+        (as_seen, "--", "pooled sd as estimated"),
+        (design.planned, "-", "pooled sd at its upper limit"),
     ):
         values = [_power(effect / span, parts, seeds, design) for seeds in _SEEDS]
         label = f"to see {numerals.signed(effect)}, {sd}"
