@@ -83,12 +83,8 @@ class Said:
         given: dict[str, list[str]] = {}
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if entry.name == "claimed" or value in (
-                None,
-                (),
-                {},
-                False,
-            ):  # claims stand in the file
+            # Claims stand in the file itself.
+            if entry.name == "claimed" or value in (None, (), {}, False):
                 continue
             option = f"--{_OPTIONS.get(entry.name, entry.name.replace('_', '-'))}"
             given[option] = _typed(entry.name, value)
