@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from audit.errors import InputError
+from audit.paths import is_folder
 from audit.reading import Source, read_source
 
 VALIDATION_SHARE = 0.1
@@ -79,7 +80,7 @@ def artifacts_folder(path: str | Path) -> Path:
         When it is not a folder.
     """
     folder = Path(path)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise InputError("not a folder with the checkpoint's files", path=str(path))
     return folder
 

@@ -14,6 +14,7 @@ from audit.config import Config, Fault, build, parse_config, read_config
 from audit.errors import UsageError
 from audit.finding import Waiver
 from audit.git import git
+from audit.paths import is_file
 
 # The rules that speak on refused claims, by id and slug: no policy lets those by.
 CLAIM_RULES = {
@@ -183,7 +184,7 @@ def find_policy(start: Path, explicit: str | None = None) -> Policy:
     start = start.resolve()
     for folder in (start, *start.parents):
         for path in (folder / _OWN_FILE, folder / _SHARED_FILE):
-            policy = _policy(_config(path), path) if path.is_file() else None
+            policy = _policy(_config(path), path) if is_file(path) else None
             if policy is not None:
                 return policy
     return Policy()

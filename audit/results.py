@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit.display import Displayed
 from audit.errors import InputError, NotResultsError, UsageError
+from audit.paths import is_folder
 from audit.pointer import join
 from audit.reading import Defect, Source, parse, read_source
 
@@ -405,7 +406,7 @@ def load(path: str | Path | Mapping[str, Any]) -> Results:
     """
     if isinstance(path, Mapping):
         return from_source(document_source(path, "<document>"))
-    if str(path) != "-" and Path(path).is_dir():
+    if str(path) != "-" and is_folder(path):
         return from_source(document_source(_brought_in(path), str(path)))
     return from_source(read_source(path))
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from audit.errors import UsageError
+from audit.paths import exists, is_file, is_folder
 
 
 def write_whole(path: str | Path, data: bytes) -> None:
@@ -50,9 +51,9 @@ def write_together(files: Mapping[str | Path, bytes]) -> None:
         for path, data in files.items():
             with _told(path):
                 target = Path(os.path.realpath(path))
-                if target.is_dir():
+                if is_folder(target):
                     raise IsADirectoryError(21, "it is a folder")
-                if target.exists() and not target.is_file():
+                if exists(target) and not is_file(target):
                     continue  # /dev/stdout, a pipe: nothing to replace
                 part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
                 staged.append((path, target, part))
@@ -76,7 +77,7 @@ def _put(part: Path, data: bytes, target: Path) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    if target.exists():
+    if exists(target):
         part.chmod(target.stat().st_mode & 0o7777)
 
 

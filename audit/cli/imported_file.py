@@ -12,6 +12,7 @@ from typing import Any
 from audit.claims import BASE, names_of, parse_claim
 from audit.cli.output import guard, publish
 from audit.errors import AuditError, ImportRefused, UsageError
+from audit.paths import is_file
 from audit.results import from_document, load
 
 # Metrics that are made of another's counts, so that no file names them.
@@ -66,7 +67,7 @@ def put(document: Any, output: str | None, *, force: bool, inputs: Iterable[str]
         When the file is an input, or when it exists, is no results file, and nothing forces it.
     """
     guard(output, inputs, force=True)  # a results file is what an import writes
-    if output and not force and Path(output).is_file() and not _is_ours(output):
+    if output and not force and is_file(output) and not _is_ours(output):
         raise UsageError("is no results file; --force replaces it", path=output)
     publish(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", output)
 
@@ -94,7 +95,7 @@ def _holds_records(path: str) -> bool:
 
 def _kept(document: dict[str, Any], output: str | None) -> tuple[str, ...]:
     """Take over what was written by hand into the results file that is replaced."""
-    if not output or not Path(output).is_file():
+    if not output or not is_file(output):
         return ()
     try:
         old = load(output).document

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from audit.errors import UsageError
+from audit.paths import is_file
 
 # In every page that `audit render` makes.
 _RENDERED = re.compile(rb"Rendered by .{0,20}audit render")
@@ -74,7 +75,7 @@ def guard(output: str | None, inputs: Iterable[str | None], *, force: bool = Fal
         return
     if _RESULTS.search(_head(output)):
         raise UsageError("is a results file; --force replaces it", path=output)
-    if _OWN_NAME.search(Path(output).name) and Path(output).is_file():
+    if _OWN_NAME.search(Path(output).name) and is_file(output):
         content = _content(output)
         if content.strip() and not (_RENDERED.search(content) or _REPORT.search(content)):
             raise UsageError("was not written by audit; --force replaces it", path=output)
@@ -89,7 +90,7 @@ def guard_page(output: str | None, inputs: Iterable[str | None], *, force: bool 
         Before anything is written.
     """
     guard(output, inputs, force=force)
-    if output is None or force or not Path(output).is_file():
+    if output is None or force or not is_file(output):
         return
     content = _content(output)
     if content.strip() and not _RENDERED.search(content):
@@ -104,7 +105,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _head(path: str) -> bytes:
-    if not Path(path).is_file():  # /dev/stdout, a pipe
+    if not is_file(path):  # /dev/stdout, a pipe
         return b""
     try:
         with Path(path).open("rb") as file:

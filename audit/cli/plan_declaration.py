@@ -10,6 +10,7 @@ from typing import Any
 
 from audit.errors import UsageError
 from audit.facts.plans import plan_hash
+from audit.paths import exists
 from audit.policy import today
 from audit.writing import write_whole
 
@@ -64,7 +65,7 @@ def declare(path: Path, block: Mapping[str, Any], *, force: bool) -> None:
     if path.suffix == ".toml":
         write_whole(path, _with_plan(path, block, force=force).encode())
         return
-    if path.exists():
+    if exists(path):
         known = _json(path)
         if "schema_version" in known:
             raise UsageError(
@@ -112,7 +113,7 @@ def _toml(value: Any) -> str:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    if not path.exists():
+    if not exists(path):
         return {}
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

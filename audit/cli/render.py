@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from audit.cli.examples import add_examples
 from audit.cli.output import add_output, guard_page
 from audit.errors import InputError, UsageError
+from audit.paths import is_folder
 
 if TYPE_CHECKING:
     from audit.pages import Job, Page
@@ -118,7 +119,7 @@ def _jobs(options: argparse.Namespace) -> Iterator[Job]:
     from audit.pages.render import FLEET_PAGE, RECIPE_PAGE, Job, page_name
 
     paths = options.paths or ["results.json"]
-    folders = [path for path in paths if Path(path).is_dir()]
+    folders = [path for path in paths if is_folder(path)]
     studies = [study for path in paths for study in _studies(path)]
     if options.recipe and len(studies) != 1:
         raise UsageError("--recipe is for one results file")
@@ -153,7 +154,7 @@ def _fleet(folder: str, options: argparse.Namespace) -> Iterator[Job]:
 
 def _studies(path: str) -> list[str]:
     """Return the results files of the studies a path names, sorted."""
-    if not Path(path).is_dir():
+    if not is_folder(path):
         return [path]
     found = []
     for parent, folders, files in os.walk(path):

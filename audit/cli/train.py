@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from audit import numerals
 from audit.cli.examples import add_examples
 from audit.errors import UsageError
+from audit.paths import exists, is_file, is_folder
 from audit.writing import write_whole
 
 if TYPE_CHECKING:
@@ -120,9 +121,9 @@ def _output(options: argparse.Namespace) -> Path:
     """Return the results file to write, refused before hours are spent on it."""
     study = Path(options.study)
     output = Path(options.output or study.with_name("results.json"))
-    if output.is_dir():
+    if is_folder(output):
         raise UsageError("is a folder; name a file for the results", path=str(output))
-    if output.exists() and not output.is_file():
+    if exists(output) and not is_file(output):
         raise UsageError("is no file, and finished runs lie beside one", path=str(output))
     if output.suffix == _RUNS:
         raise UsageError("is the name of a folder of finished runs", path=str(output))
@@ -135,7 +136,7 @@ def _output(options: argparse.Namespace) -> Path:
 def _runs_folder(output: Path, *, dry: bool) -> Iterator[Path]:
     """Yield the folder of finished runs; a dry run without one leaves none behind."""
     runs = output.with_name(output.name + _RUNS)
-    if dry and not runs.is_dir():
+    if dry and not is_folder(runs):
         with tempfile.TemporaryDirectory() as folder:
             yield Path(folder)
         return
@@ -181,7 +182,7 @@ def _trained(
     except KeyboardInterrupt:
         bars.close()
         if is_main_process():
-            kept = sum(ledger.path(p.name, p.fingerprint).is_file() for p in wanted)
+            kept = sum(is_file(ledger.path(p.name, p.fingerprint)) for p in wanted)
             print(
                 f"audit: stopped; {kept} of {numerals.counted(len(wanted), 'piece')} of the study "
                 f"are finished and kept in {ledger.folder}; the same command goes on with the rest",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from audit.errors import AuditError, InputError, NotResultsError
+from audit.paths import exists
 from audit.report import Report
 from audit.sources import PassedOver, Target, expand
 from audit.views.claim_view import ClaimView
@@ -164,7 +164,7 @@ def _planned(
         except InputError as error:
             plan.append((path, error))
             continue
-        targets = (t for t in found.targets if wanted(t.path) or not Path(t.path).exists())
+        targets = (t for t in found.targets if wanted(t.path) or not exists(t.path))
         plan.append((path, tuple(targets)))
         passed_over += found.passed_over
     return plan, passed_over

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from audit.errors import InputError, NotResultsError, UsageError
 from audit.git import git
+from audit.paths import is_folder
 from audit.reading import Source, read_source, source_of
 from audit.results import Results, from_source
 from audit.sources import expand
@@ -45,7 +46,7 @@ def versions(word: str) -> dict[str, Results]:
 
 
 def _here(word: str) -> Iterator[tuple[str, Source]]:
-    if not Path(word).is_dir():
+    if not is_folder(word):
         yield "", read_source(word)
         return
     for target in expand([word]).targets:

@@ -21,6 +21,7 @@ from audit.pages import csv_cells, html, inline, latex, markdown
 from audit.pages.csv_cells import Csv
 from audit.pages.latex import Latex
 from audit.pages.markdown import Markdown
+from audit.paths import is_file
 from audit.resources import resource
 from audit.safetext import harmless, one_line
 
@@ -104,12 +105,12 @@ class Templates(BaseLoader):
         """Return a template's text and the name that messages show for it."""
         if set(template) & {"\\", ":"} or {"", ".."} & set(template.split("/")):
             raise TemplateNotFound(template)
-        if self.folder is not None and (self.folder / template).is_file():
+        if self.folder is not None and is_file(self.folder / template):
             shown = str(self.folder / template)
             return _read(self.folder / template, shown), shown, lambda: True
         try:
             found = resource(f"templates/{template}")
-        except FileNotFoundError:
+        except OSError:  # none, or a name that no system takes
             raise TemplateNotFound(template) from None
         return _read(found, template), template, lambda: True
 

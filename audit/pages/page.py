@@ -9,6 +9,7 @@ from pathlib import Path
 
 from audit.errors import UsageError
 from audit.pages.figures.drawing import same_drawing
+from audit.paths import is_file, is_folder
 from audit.writing import write_together
 
 # Longer differences are cut; the number of lines left out is said.
@@ -49,7 +50,7 @@ class Page:
             When a file cannot be written; page and figures are as they were then.
         """
         target = Path(path)
-        if target.is_dir():  # told before the figures are written
+        if is_folder(target):  # told before the figures are written
             raise UsageError("cannot be written: it is a folder", path=str(path))
         _make_folder(target.parent)
         files: dict[str | Path, bytes] = {}
@@ -76,7 +77,7 @@ class Page:
         yield from _diff(old, self.text, str(target))
         for name, data in self.files.items():
             beside = target.parent / name
-            if not beside.is_file():
+            if not is_file(beside):
                 yield f"{beside}: the figure is missing"
             elif not same_drawing(beside.read_bytes(), data):
                 yield f"{beside}: the figure is not what the data gives"
@@ -85,7 +86,7 @@ class Page:
 
     def _stray(self, folder: Path) -> list[Path]:
         """Return figures of an earlier page that lie beside this one; no other file."""
-        return [folder / name for name in self.retired if (folder / name).is_file()]
+        return [folder / name for name in self.retired if is_file(folder / name)]
 
 
 def _make_folder(folder: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.config import key_name, read_config
+from audit.paths import is_file
 from audit.schema import published_schema
 
 NAME = "recipe.toml"
@@ -69,7 +70,7 @@ def recipe_beside(results: str) -> Recipe:
         When the file is not TOML or holds a key or a type that means nothing.
     """
     path = Path(results).parent / NAME
-    return read_recipe(path) if results != "-" and path.is_file() else Recipe()
+    return read_recipe(path) if results != "-" and is_file(path) else Recipe()
 
 
 def read_recipe(path: Path) -> Recipe:

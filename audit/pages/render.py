@@ -25,6 +25,7 @@ from audit.pages.literals import literals
 from audit.pages.page import Page
 from audit.pages.recipe import read_recipe, recipe_beside
 from audit.pages.variables import Variables, gather
+from audit.paths import is_file
 from audit.policy import Policy, find_policy
 from audit.results import load
 from audit.safetext import one_line
@@ -168,8 +169,8 @@ def _page_link(study: Variables) -> str:
 def _environment(template: str) -> tuple[str, PageEnvironment]:
     """Return a template's name and the environment its output needs."""
     path = Path(template)
-    own = len(path.parts) > 1 or path.is_file()
-    if own and not path.is_file():
+    own = len(path.parts) > 1 or is_file(path)
+    if own and not is_file(path):
         raise UsageError("no such template", path=template)
     base = path.name.removesuffix(".j2")
     make = _WRITTEN_AS.get(Path(base).suffix, markdown_environment)
