@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audit.errors import InputError
+from audit.paths import exists, is_file
 
 # Git's own folder, which no commit holds, is not worth a word.
 _NEVER = ".git"
@@ -111,7 +112,10 @@ def _below(folder: Path) -> Iterator[Target | PassedOver]:
         for name in sorted(files):
             path = str(Path(parent) / name)
             if name.lower().endswith(".json"):
-                yield Target(path, named=False)
+                if exists(path) and not is_file(path):
+                    yield PassedOver(path, "a pipe or a device, which is not opened")
+                else:
+                    yield Target(path, named=False)
             elif _may_hold_results(path):
                 yield PassedOver(path, "its name does not end in .json")
 

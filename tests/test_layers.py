@@ -39,6 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "pointer",
         "finding",
         "errors",
+        "paths",
         "failure",
         "numerals",
         "reasons",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,11 @@ def test_what_a_folder_holds_beside_is_named_with_the_reason(tree: Path) -> None
         "__pycache__": "no folder of results",
     }
     assert [target.path for target in expand(["linked"]).targets] == ["linked/results.json"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
+def test_a_pipe_in_a_folder_is_named_and_never_opened(tree: Path) -> None:
+    os.mkfifo(tree / "a" / "waits.json")
+    found = expand(["a"])
+    assert [t.path for t in found.targets] == ["a/results.json"]
+    assert [passed.path for passed in found.passed_over] == ["a/waits.json"]
