@@ -51,6 +51,8 @@ def write_together(files: Mapping[str | Path, bytes]) -> None:
         for path, data in files.items():
             with _told(path):
                 target = Path(os.path.realpath(path))
+                with suppress(FileNotFoundError):
+                    target.lstat()  # refuses a name that no system takes, before any is replaced
                 if is_folder(target):
                     raise IsADirectoryError(21, "it is a folder")
                 if exists(target) and not is_file(target):

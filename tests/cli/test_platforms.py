@@ -212,11 +212,17 @@ def test_a_path_longer_than_260_characters_is_read_and_written(
     ],
 )
 def test_a_name_no_system_takes_is_one_line(
-    words: str, name: str, capsys: pytest.CaptureFixture[str]
+    words: str,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     given = words.replace("NAME", name).replace("FILE", str(ONE_SEED))
     assert main(given.split()) == 2
     lines = capsys.readouterr().err.splitlines()
     told = [line for line in lines if " hint: " not in line]
     assert len(told) == 1
     assert Path(name).as_posix()[:20] in told[0]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
