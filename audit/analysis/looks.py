@@ -174,8 +174,11 @@ def _against_base(
 
 
 def _unreadable() -> Refusal:
-    line = "a plan is declared and cannot be read: it lacks maximum, or breaks the contract"
-    return Refusal("beyond-plan", line)
+    return Refusal(
+        "beyond-plan",
+        "a plan is declared and cannot be read: it lacks maximum, has a key that is not known, or "
+        "breaks the contract",
+    )
 
 
 def _after(

@@ -11,6 +11,7 @@ from typing import Any
 
 from audit.facts.memo import once
 from audit.results import Results
+from audit.schema import keys_of
 
 FIRST_LOOK = 4
 
@@ -23,8 +24,8 @@ class DeclaredPlan:
     ----------
     maximum : mapping of str to int
         Training runs at which the study ends, by arm; ``method`` means the top arm, ``control``
-        any other. Empty where the file states a plan that cannot be read whole: a claim is then
-        refused, never judged as if nothing had been planned.
+        any other. Empty where the file states a plan that cannot be read whole, a misspelt key
+        included: a claim is then refused, never judged as if nothing had been planned.
     first : int
         Runs per arm of the first look.
     looks : tuple of int, or None
@@ -72,7 +73,8 @@ def declared_plan(results: Results) -> DeclaredPlan | None:
     if results.document.get("plan") is None:
         return None
     block = results.block("plan")
-    maximum = block.get("maximum") or {} if block == results.document["plan"] else {}
+    whole = block == results.document["plan"] and block.keys() <= keys_of("plan")
+    maximum = block.get("maximum") or {} if whole else {}
     looks, claims = block.get("looks"), block.get("claims")
     declared = block.get("declared")
     return DeclaredPlan(

@@ -145,6 +145,7 @@ def test_an_arm_that_the_plan_does_not_name_is_beyond_it() -> None:
         {"maximum": {"recipe": 1, "control": 1}},
         {"maximum": {"recipe": 12, "control": 12}, "first": "4"},
         {"maximum": {"recipe": 12, "control": 12}, "first": 0},
+        {"maximum": {"recipe": 12, "control": 12}, "frist": 6},
     ],
 )
 def test_a_plan_that_cannot_be_read_is_never_taken_for_none(plan: Document) -> None:
