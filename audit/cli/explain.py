@@ -58,25 +58,16 @@ def main(options: argparse.Namespace) -> int:
     elif not options.word:
         lines = _markdown() if options.format == "markdown" else _listed()
     else:
-        lines = _pages(_slug(options.word))
+        lines = _pages(" ".join(options.word))
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
 
-def _slug(words: list[str]) -> str:
-    """Return words as they are printed as one slug: ``flat: inconclusive``, ``no verdict``.
-
-    Of a rule's id and slug, as findings print them, the id.
-    """
-    if find_rule(words[0]) is not None:
-        return words[0]
-    _, _, last = " ".join(words).rpartition(": ")
-    return "-".join(last.split()) or words[0]
-
-
 def _pages(word: str) -> Iterator[str]:
-    rule = find_rule(word)
+    rule = find_rule(word) or find_rule(word.partition(" ")[0])  # findings print id and slug
     reason = find_reason(rule.slug if rule is not None else word)
+    if rule is None and reason is not None:
+        rule = find_rule(reason.slug)
     if rule is None and reason is None:
         near = _near(word, {slug: slug for slug in REASONS})
         near = near or "; `audit explain` lists all words"

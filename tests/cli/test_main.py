@@ -77,7 +77,7 @@ def test_help_lists_every_command_and_every_exit_status(
     [
         (["verfy", "a.json"], "no command 'verfy'; did you mean verify?"),
         (["gate", "a.json", "--fromat", "json"], "did you mean --format?"),
-        (["explain", "one", "two"], "audit explain has no further argument 'two'"),
+        (["demo", "one"], "audit demo has no further argument 'one'"),
     ],
 )
 def test_a_misspelt_command_or_option_is_met_with_the_nearest(

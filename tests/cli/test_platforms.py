@@ -106,7 +106,8 @@ def on_a_terminal(
     (home,) = audit.__path__
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    base = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")}
+    unset = ("NO_COLOR", "TERM", "COLUMNS")
+    base = {k: v for k, v in os.environ.items() if k not in unset}
     process = subprocess.Popen(
         [sys.executable, "-m", "audit", *arguments],
         env=base
