@@ -71,7 +71,8 @@ def imports(path: Path) -> set[str]:
 
 
 def modules() -> list[Path]:
-    return sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
+    """The package's own; a wheel carries the reports inside it, and one has a reward program."""
+    return sorted(p for p in PACKAGE.rglob("*.py") if PACKAGE / "reports" not in p.parents)
 
 
 def own_room(path: Path) -> str:
