@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from audit.display import Displayed
 from audit.errors import InputError, NotResultsError, UsageError
 from audit.paths import is_folder
 from audit.pointer import join
-from audit.reading import Defect, Source, parse, read_source
+from audit.reading import Defect, Source, parse, read_source, source_of
 
 if TYPE_CHECKING:
     import pandas
@@ -417,7 +416,7 @@ def document_source(document: Mapping[str, Any], name: str) -> Source:
         data = json.dumps(document).encode("utf-8")
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"is no JSON: {error}", path=name) from None
-    return Source(name, data, sha256(data).hexdigest())
+    return source_of(name, data)
 
 
 def _brought_in(folder: str | Path) -> Mapping[str, Any]:

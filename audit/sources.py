@@ -6,7 +6,6 @@ import codecs
 import glob
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,7 +111,7 @@ def _below(folder: Path) -> Iterator[Target | PassedOver]:
         for name in sorted(files):
             path = str(Path(parent) / name)
             if name.lower().endswith(".json"):
-                if exists(path) and not is_file(path):
+                if not is_file(path) and exists(path):
                     yield PassedOver(path, "a pipe or a device, which is not opened")
                 else:
                     yield Target(path, named=False)
@@ -125,9 +124,9 @@ def _may_hold_results(path: str) -> bool:
     name = os.path.basename(path).lower()  # noqa: PTH119 - takes names that Path refuses
     if name == "results" or name.endswith(_LIKE_RESULTS):
         return True
+    if not is_file(path):  # a pipe is not opened
+        return False
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a pipe is not opened
-            return False
         with open(path, "rb") as file:  # noqa: PTH123
             beginning = file.read(_BEGINNING)
     except OSError:

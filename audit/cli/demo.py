@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sys
 
 from audit.claims import parse_claim
@@ -13,7 +12,7 @@ from audit.cli.formats.gate_text import gate_text
 from audit.fleet.files import FileResults
 from audit.fleet.judging import judged
 from audit.fleet.rows import counts_of, rows_of
-from audit.reading import Source
+from audit.reading import source_of
 from audit.report import verify
 from audit.resources import resource
 from audit.results import from_source
@@ -32,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Verify the shipped study, then claim a gain of it; the status is 0 once both ran."""
     data = resource(SHIPPED).read_bytes()
-    results = from_source(Source(SHIPPED, data, hashlib.sha256(data).hexdigest()))
+    results = from_source(source_of(SHIPPED, data))
     report = verify(results)
     print(f"$ audit verify {SHIPPED}", flush=True)
     files = FileResults((judged(report, study_in_words(results)),))

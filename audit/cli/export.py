@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from audit.cli.examples import add_examples
@@ -19,7 +20,7 @@ from audit.cli.judging_options import (
 from audit.cli.output import add_output, guard, publish
 from audit.errors import ImportRefused, InputError, UsageError
 from audit.policy import Policy
-from audit.reading import Source, read_source, source_of
+from audit.reading import Source, read_source
 from audit.report import Report
 from audit.safetext import visible
 
@@ -113,7 +114,7 @@ def _attestation(options: argparse.Namespace, policy: Policy) -> str:
     if path == "-":
         raise InputError("a statement names its file, which standard input does not", path="-")
     source = read_source(path)
-    named = source_of(Path(path).name, source.data)
+    named = replace(source, name=Path(path).name)
     document = statement(named, policy.for_path(path))
     _refuse_unrecorded_looks(path, policy)
     return canonical(document).decode("ascii")

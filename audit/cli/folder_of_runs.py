@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from audit.errors import AuditError, ImportRefused, InputError
 from audit.fleet.files import FileResult, FileResults
 from audit.importers.folder.bringing_in import bring_in
 from audit.importers.folder.said import Said
+from audit.paths import is_folder
 from audit.reading import Source
 from audit.results import document_source
 from audit.safetext import visible
@@ -42,7 +42,7 @@ def with_runs(
         Makes the result of a file that was read elsewhere.
     """
     path = options.paths[0]
-    alone = len(options.paths) == 1 and os.path.isdir(path)  # noqa: PTH112 - takes any name
+    alone = len(options.paths) == 1 and is_folder(path)
     formats = [options.format, *getattr(options, "also", ())]
     in_changes = (
         getattr(options, "changed_since", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -168,7 +168,7 @@ def _beside(path: str, name: str) -> Source:
         kind = "a link" if stat.S_ISLNK(mode) else "no file"
         what = f"{_shown(name)} is {kind}; the results file lies beside the statement"
         raise InputError(what, path=path, pointer=pointer)
-    return source_of(name, read_source(beside).data)
+    return replace(read_source(beside), name=name)
 
 
 def _differences(said: Any, found: Any, pointer: str) -> Iterator[str]:

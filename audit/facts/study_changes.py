@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from audit.claims import Claim, claims_of
+from audit.facts.rounding import number
 from audit.facts.siblings import run_keys
 from audit.pointer import join
 from audit.results import Evaluation, Results, Run
@@ -176,13 +177,9 @@ def _scores(name: LabelledRun, old: Run, new: Run) -> Iterator[ScoreChange]:
             yield ScoreChange(name, metric, benchmark, *means)
     told = {metric for metric, _, _ in (*before, *after)}
     for metric in dict.fromkeys([*old.metrics, *new.metrics]):
-        numbers = [_number(run.metrics.get(metric)) for run in (old, new)]
+        numbers = [number(run.metrics.get(metric)) for run in (old, new)]
         if metric not in told and numbers[0] != numbers[1]:
             yield ScoreChange(name, metric, None, *numbers)
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _settings(

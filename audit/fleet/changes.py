@@ -62,7 +62,7 @@ def changes_since(revision: str) -> Changes:
         Outside a repository, without git, for an unknown revision, and where the history that is
         here holds no common commit (a shallow clone).
     """
-    top = os.fsdecode(_git("rev-parse", "--show-toplevel")).rstrip("\r\n")
+    top = _top()
     commit = _commit(revision)
     listed = _git("diff", "--name-status", "-z", "-M", f"{commit}...HEAD", "--")
     base = _git("merge-base", commit, "HEAD").decode().strip()
@@ -74,7 +74,7 @@ def changes_since(revision: str) -> Changes:
             removed[real] = old
         else:
             files[real] = None if status in ("A", "C") else old
-    return Changes(os.path.realpath(top), base, files, removed)
+    return Changes(top, base, files, removed)
 
 
 def _entries(listed: bytes) -> Iterator[tuple[str, str, str]]:
@@ -88,8 +88,11 @@ def _entries(listed: bytes) -> Iterator[tuple[str, str, str]]:
 
 def inside(path: str) -> bool:
     """Whether a path lies in the work tree of the current folder."""
-    top = os.path.realpath(os.fsdecode(_git("rev-parse", "--show-toplevel")).rstrip("\r\n"))
-    return Path(os.path.realpath(path)).is_relative_to(top)
+    return Path(os.path.realpath(path)).is_relative_to(_top())
+
+
+def _top() -> str:
+    return os.path.realpath(os.fsdecode(_git("rev-parse", "--show-toplevel")).rstrip("\r\n"))
 
 
 def _commit(revision: str) -> str:

@@ -6,11 +6,10 @@ import json
 import re
 import secrets
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-from audit.errors import InputError, RecordingError
+from audit.errors import InputError, RecordingError, did_you_mean
 from audit.recording.append_only import AppendOnlyFile
 from audit.recording.plain_values import text, whole
 from audit.recording.recorded_run import RecordedRun, first_line, is_first_rank
@@ -198,8 +197,7 @@ class RecordedStudy:
     def _require(self, arm: str) -> None:
         if arm in self.arms:
             return
-        near = get_close_matches(str(arm), self.arms, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(str(arm), self.arms)
         raise RecordingError(
             f"the study has no arm {arm!r}; there are {', '.join(self.arms)}{hint} (others=[...] "
             "names further arms)"
