@@ -137,14 +137,17 @@ def rescaled(log: RunLog, rewards: Sequence[float], advantages: Sequence[float])
         return False
     if len(set(advantages)) < _FEWEST_LEVELS:
         return False
-    starts = range(0, len(rewards), size)
     return is_rescaled(
         due,
-        [rewards[at : at + size] for at in starts],
-        [advantages[at : at + size] for at in starts],
+        _groups(rewards, size),
+        _groups(advantages, size),
         written_decimals(advantages),
         log.advantage[1],
     )
+
+
+def _groups(values: Sequence[float], size: int) -> list[Sequence[float]]:
+    return [values[at : at + size] for at in range(0, len(values), size)]
 
 
 def _matches(log: RunLog) -> tuple[StepMatch, ...]:
@@ -165,9 +168,7 @@ def _matches(log: RunLog) -> tuple[StepMatch, ...]:
             continue
         key = rewards, advantages
         if key not in known:  # batches of 0/1 rewards repeat
-            starts = range(0, len(rewards), size)
-            groups = [rewards[at : at + size] for at in starts]
-            theirs = [advantages[at : at + size] for at in starts]
+            groups, theirs = _groups(rewards, size), _groups(advantages, size)
             match = matching_estimators(groups, theirs, decimals, epsilon)
             apart = due is not None and due not in match.names
             apart = apart and (
