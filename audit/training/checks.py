@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from audit.claims import BASE
@@ -224,6 +225,15 @@ def check_machine(study: StudyFile, world_size: int, path: str) -> None:
             raise located(path, f"{where}.trl.{name}", message)
         if training.use_vllm:
             _check_vllm(training, where, path)
+        if training.save_steps:
+            from packaging.version import Version  # TRL itself depends on it
+
+            if Version(version("torch")) < Version(_RESUMABLE):
+                message = f"going on from a checkpoint needs torch {_RESUMABLE} or newer"
+                raise located(path, f"{where}.save_steps", message)
+
+
+_RESUMABLE = "2.6"  # from here on transformers lets the state of an optimizer be loaded
 
 
 def place(study: StudyFile, arm: PlannedArm) -> str:

@@ -123,7 +123,7 @@ def _probe(bench: Bench) -> tuple[float, float]:
         clock[what].append(time.monotonic())
 
     training = arm.training
-    short = replace(training, rounds=training.accumulation * _PROBE_ROUNDS)
+    short = replace(training, rounds=training.accumulation * _PROBE_ROUNDS, save_steps=0)
     once = replace(
         bench, study=replace(study, evaluation=replace(study.evaluation, checkpoints=()))
     )

@@ -8,8 +8,9 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +20,19 @@ from audit.partition import file_sha256
 from audit.training.arms import lora_settings, protocol, trust_region
 from audit.training.context_length import check_lengths
 from audit.training.disk_full import held_while_full
+from audit.training.environment import code_commit, device_name, environment
 from audit.training.evaluation import (
     Condition,
     NothingScored,
     Outcome,
     evaluate,
     merged,
+    outcome_of,
     share,
 )
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, hide_loading_bars, silent
+from audit.training.resuming import TakenUp, Unfinished, unfinished_folder
 from audit.training.study_file import PlannedArm, StudyFile, Training
 
 if TYPE_CHECKING:
@@ -100,10 +104,18 @@ class Bench:
         return tuple(found[name] for name in sorted(found))
 
 
-def run(bench: Bench, arm: PlannedArm, seed: int, progress: Progress = silent) -> dict[str, Any]:
+def run(
+    bench: Bench, arm: PlannedArm, seed: int, progress: Progress = silent, fingerprint: str = ""
+) -> dict[str, Any]:
     """Train and evaluate, and return the run as a results file carries it.
 
     A run that fails or diverges is returned as such, with what was recorded until then.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Of everything the run depends on. With it and ``save_steps`` the run keeps checkpoints and
+        goes on from the last whole one.
 
     Raises
     ------
@@ -112,7 +124,7 @@ def run(bench: Bench, arm: PlannedArm, seed: int, progress: Progress = silent) -
     """
     hide_loading_bars()
     with _ONE_AT_A_TIME:
-        return _Run(bench, arm, seed, progress).record()
+        return _Run(bench, arm, seed, progress, fingerprint).record()
 
 
 def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dict[str, Any]:
@@ -146,15 +158,21 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         "run": repeat + 1,
         "evaluation": outcome.block(bench.task.benchmark, "validation", 0),
         **{k: v for k, v in outcome.metrics().items() if not k.startswith("pass_at")},
-        "cost": _cost(started, device),
+        "cost": _cost((time.monotonic() - started) / 60, device),
     }
 
 
 class _Run:
     """The steps of one run and what they leave behind."""
 
-    def __init__(self, bench: Bench, arm: PlannedArm, seed: int, progress: Progress) -> None:
+    def __init__(
+        self, bench: Bench, arm: PlannedArm, seed: int, progress: Progress, fingerprint: str
+    ) -> None:
         self.bench, self.arm, self.seed, self.progress = bench, arm, seed, progress
+        self.fingerprint = fingerprint if arm.training.save_steps else ""
+        self.started = time.monotonic()
+        self.unfinished: Unfinished | None = None
+        self.commit: dict[str, str | None] = {}  # of the code that made what was taken up
         self.training, self.source = arm.training, bench.source(arm)
         self.rewards: list[ComponentReward] = []
         self.errored: list[int] = []
@@ -168,7 +186,6 @@ class _Run:
         self.final_sha256: str | None = None
 
     def record(self) -> dict[str, Any]:
-        started = time.monotonic()
         status: dict[str, Any] = {"status": "finished"}
         try:
             self._train()
@@ -180,11 +197,19 @@ class _Run:
                 raise  # the other processes still wait for this one; only ending all of them helps
             why = str(error) if kind == "diverged" else described(error)
             status = {"status": kind, "failure": why}
+        minutes = (time.monotonic() - self.started) / 60
+        resumed: list[dict[str, Any]] = []
+        if self.unfinished is not None:
+            minutes, resumed = self.unfinished.minutes, self.unfinished.resumed
+            if status["status"] != "failed" and is_main_process():
+                self.unfinished.remove()
         return {
             "run_id": f"{self.arm.name}-seed{self.seed}",
             "method": self.arm.name,
             "seed": self.seed,
             **status,
+            **({"resumed": resumed} if resumed else {}),
+            **self.commit,
             "device": self.device,
             "dataset": self.source.partition.dataset,
             "checkpoint": self.source.checkpoint,
@@ -193,7 +218,7 @@ class _Run:
             **({} if self.trainer is None else self.trainer.record()),
             **self._reward_block(),
             "protocol": {**self.bench.protocol(self.arm), **self._optimizer()},
-            "cost": {**_cost(started, self.device), **self._tokens()},
+            "cost": {**_cost(minutes, self.device), **self._tokens()},
             "environment": self._environment(),
         }
 
@@ -216,17 +241,77 @@ class _Run:
         check_lengths(model, tokenizer, self.source.partition.train, self.training.max_tokens)
         holdout = self.bench.partition.holdout
         check_lengths(model, tokenizer, holdout, self.bench.study.evaluated_tokens)
-        with tempfile.TemporaryDirectory() as folder:
-            self.trainer = self._trainer(model, Path(folder))
+        with self._folder() as folder:
+            self.trainer = self._trainer(model, folder)
             self.recorder = self.trainer.recorder
-            if self.bench.study.evaluation.baseline:
+            before = self._taken_up()
+            if before is None and self.bench.study.evaluation.baseline:
                 self.baseline = self._evaluated(_BEFORE)
-            self.trainer.train()
+            self.trainer.train(resume_from_checkpoint=before)
         trained = self.trainer.accelerator.unwrap_model(self.trainer.model)
         self.final_sha256 = _agreed(parameters_sha256(trained))
         self.errored = _summed([reward.errored for reward in self.rewards])
         self.kept = self._kept_weights()
         self.outcome = self._evaluated(0)
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        """Pass progress on, and keep the clock of a run that may be cut off."""
+        if self.unfinished is not None and is_main_process():
+            self.unfinished.tick()
+        self.progress(what, done, total)
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """Yield where the trainer writes; what survives this process is an unfinished run."""
+        if not self.fingerprint:
+            with tempfile.TemporaryDirectory() as name:
+                yield Path(name)
+            return
+        name = f"{self.arm.name}-seed{self.seed}"
+        folder = unfinished_folder(self.bench.cache, name, self.fingerprint)
+        machine = self._environment()
+        if self.device == "cuda":  # where the processor computes nothing
+            machine["processor"] = device_name(self.device)
+        self.unfinished = Unfinished(folder, self.fingerprint, machine, self.started)
+        yield folder
+
+    def _taken_up(self) -> Path | None:
+        """Take up what an earlier start left, and return its checkpoint where there is one."""
+        from accelerate.utils import broadcast_object_list
+
+        if self.unfinished is None:
+            return None
+        found: TakenUp | None = None
+        if is_main_process():
+            found = self.unfinished.take_up()
+        if world_size() > 1:
+            (found,) = broadcast_object_list([found])
+        if found is None:
+            return None
+        kept = found.kept
+        own = kept["errored"][self.trainer.accelerator.process_index]
+        for reward, errored in zip(self.rewards, own, strict=True):
+            reward.errored = errored
+        self.earlier = {int(step): outcome_of(one) for step, one in kept["earlier"].items()}
+        self.baseline = outcome_of(kept["baseline"]) if kept["baseline"] else None
+        self.commit = {"code_commit": kept["code_commit"]}
+        return found.folder
+
+    def _checkpointed(self, folder: Path) -> None:
+        """Keep beside a checkpoint what the run itself has so far, and declare it whole."""
+        from accelerate.utils import gather_object
+
+        errored = gather_object([[reward.errored for reward in self.rewards]])
+        if self.unfinished is None or not is_main_process():
+            return
+        kept = {
+            "errored": errored,
+            "earlier": {step: asdict(one) for step, one in self.earlier.items()},
+            "baseline": asdict(self.baseline) if self.baseline else None,
+            "code_commit": code_commit(),
+        }
+        step = self.trainer.state.global_step // self.training.updates_per_step
+        self.unfinished.add(folder, step, kept)
 
     def _kept_weights(self) -> dict[str, Any]:
         """Keep what was trained beside the finished runs, and say where and what it is.
@@ -268,7 +353,7 @@ class _Run:
         model = accelerator.unwrap_model(self.trainer.model)
         tokenizer = self.source.task.tokenizer(bench.cache)
         process, processes = accelerator.process_index, accelerator.num_processes
-        part = _evaluate(bench, model, tokenizer, seed, self.progress, process, processes)
+        part = _evaluate(bench, model, tokenizer, seed, self._tell, process, processes)
         if processes == 1:
             return part.checked()
         parts = gather_object([part])
@@ -341,8 +426,10 @@ class _Run:
             peft_config=_lora(self.training),
         )
         trainer.remove_callback(PrinterCallback)  # stdout is for results
-        trainer.add_callback(_steps(self.progress, self.training.updates))
+        trainer.add_callback(_steps(self._tell, self.training.updates))
         trainer.add_callback(self._at_checkpoints())
+        if self.unfinished is not None:
+            trainer.add_callback(_on_save(self._checkpointed))
         return trainer
 
     def _weights(self) -> dict[str, Any]:
@@ -404,8 +491,6 @@ class _Run:
         }
 
     def _environment(self) -> dict[str, Any]:
-        from audit.training.environment import environment
-
         return environment(self.device, world_size())
 
 
@@ -430,12 +515,10 @@ def is_main_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def _cost(started: float, device: str) -> dict[str, Any]:
-    """Return the ``cost`` block of what began at a reading of the clock."""
-    from audit.training.environment import device_name
-
+def _cost(minutes: float, device: str) -> dict[str, Any]:
+    """Return the ``cost`` block of what took so long."""
     return {
-        "minutes": round((time.monotonic() - started) / 60, 4),
+        "minutes": round(minutes, 4),
         "device": device_name(device),
         "devices": world_size(),
         **({"machines": machines()} if machines() > 1 else {}),
@@ -557,6 +640,16 @@ def _steps(progress: Progress, total: int) -> Any:
             progress("training", state.global_step, total)
 
     return Steps()
+
+
+def _on_save(kept: Callable[[Path], None]) -> Any:
+    from transformers import TrainerCallback
+
+    class OnSave(TrainerCallback):  # type: ignore[misc]  # transformers' own class is untyped here
+        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            kept(Path(args.output_dir, f"checkpoint-{state.global_step}"))
+
+    return OnSave()
 
 
 def _sort_targets(path: Path) -> None:

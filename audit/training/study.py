@@ -27,6 +27,7 @@ from audit.training.guards import check_kernels, check_sharding
 from audit.training.ledger import Ledger, fingerprint_of
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Report, Throttled
+from audit.training.resuming import begun_with_others, unfinished_folder
 from audit.training.run import (
     ArmSource,
     Bench,
@@ -156,7 +157,7 @@ def pieces(bench: Bench) -> list[StudyPiece]:
                 {
                     "shared": shared,
                     "telemetry": telemetry,
-                    "arm": {**asdict(arm), **dict.fromkeys(_SAID_OF_AN_ARM)},
+                    "arm": {**asdict(_trained(arm)), **dict.fromkeys(_SAID_OF_AN_ARM)},
                     "protocol": bench.protocol(arm),
                     "seed": seed,
                 }
@@ -167,6 +168,11 @@ def pieces(bench: Bench) -> list[StudyPiece]:
         for arm, seed in study.launched
     ]
     return base + runs
+
+
+def _trained(arm: PlannedArm) -> PlannedArm:
+    """Return the arm without what leaves its runs as they are."""
+    return replace(arm, training=replace(arm.training, save_steps=0))
 
 
 _DDP_TIMEOUT = 1800  # seconds; the default of transformers
@@ -186,8 +192,11 @@ def carry_out(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]
     if piece.arm is None:
         record = evaluate_base(bench, piece.number, progress) if is_main_process() else {}
     else:
-        record = run(bench, piece.arm, piece.number, progress)
-    return {**record, "code_commit": code_commit()}
+        record = run(bench, piece.arm, piece.number, progress, piece.fingerprint)
+    commit = code_commit()
+    if record.get("code_commit", commit) != commit:
+        commit = None  # begun under another one, and so of neither
+    return {**record, "code_commit": commit}
 
 
 def run_study(
@@ -228,6 +237,9 @@ def run_study(
         bars.note(
             f"{ledger.folder}: {len(others)} finished pieces of other settings are left as they are"
         )
+    begun = (unfinished_folder(bench.cache, p.name, p.fingerprint) for p in wanted)
+    for name in begun_with_others(bench.cache, begun):
+        bars.note(f"{name}: checkpoints of other settings are left as they are")
     made = _make(bench, missing, bars, together, workers, scheduler)
     at_once = runs_at_once(len(missing), workers)
     for piece, record in made:

@@ -57,6 +57,8 @@ class Training:
     ``vllm`` holds TRL's options for generating with vLLM, without their prefix ``vllm_``, and
     ``trl`` further fields of ``GRPOConfig``. ``lora_alpha`` 0 stands for twice the rank, and no
     ``lora_targets`` for all linear layers. Without ``rewards`` the task's own is trained on.
+    With ``save_steps`` a checkpoint is kept after so many steps of the record each, from which a
+    run that is cut off goes on.
     """
 
     rounds: int = 100
@@ -85,6 +87,7 @@ class Training:
     lora_targets: tuple[str, ...] = ()
     keep_adapter: bool = True
     keep_weights: bool = False
+    save_steps: int = 0
     use_vllm: bool = False
     vllm: Mapping[str, Any] = field(default_factory=dict)
     rewards: tuple[Reward, ...] = ()
@@ -339,6 +342,12 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
             yield f"{where}.rewards[{index}].name", f"{name!r} is the name of another metric"
     if training.zero_groups == "reject" and training.use_vllm:
         yield f"{where}.zero_groups", "'reject' generates with transformers alone; use_vllm = false"
+    if training.save_steps and training.use_vllm:
+        yield (
+            f"{where}.save_steps",
+            "vLLM keeps a random state of its own, which no checkpoint holds; leave it out, and a "
+            "run that is cut off is trained again",
+        )
     if training.keep_weights and training.lora_rank:
         yield f"{where}.keep_weights", "an adapter is trained; keep_adapter keeps it"
     for key in ("lora_alpha", "lora_dropout", "lora_targets"):
@@ -377,7 +386,8 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
 
 
 _STATED = ("adapter_key", "manifest_ref", "diagnostic_only", "evaluation_protocol", "provenance")
-_SAME_FOR_ALL = ("device", "threads")  # the process rests on them
+# The process rests on them, and where a checkpoint is taken says nothing of an arm.
+_SAME_FOR_ALL = ("device", "threads", "save_steps")
 _NAMES_TAKEN = ("accuracy", "target")
 _DATA_KEYS = ("train_prompts", "where", "order", "model", "revision", "dtype")
 OWN_TASK_KEYS: dict[str, tuple[str, ...]] = {

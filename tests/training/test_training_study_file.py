@@ -96,6 +96,16 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("[task]", "[training]\nuse_vllm = 1\n[task]", "expected true or false, found 1"),
         ("[task]", "[training]\ngroup_size = 1\n[task]", "group_size: expected 2 or more"),
         ("[task]", "[training]\nsteps_per_generation = 3\n[task]", "must divide"),
+        (
+            "[task]",
+            "[training]\nuse_vllm = true\nsave_steps = 5\n[task]",
+            "training.save_steps: vLLM keeps a random state of its own",
+        ),
+        (
+            "epsilon_high = 0.28",
+            "epsilon_high = 0.28\n[arms.plain.training]\nsave_steps = 5",
+            "save_steps: is one for all arms",
+        ),
         ("[task]", "[training]\nrounds = 1\naccumulation = 4\n[task]", "cut short"),
         ("[task]", "[telemetry]\nlevel = 'all'\n[task]", 'telemetry.level: expected "full", '),
         ("[task]", "verified = 3\n[task]", "verified: expected a table, found 3"),
