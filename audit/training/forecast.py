@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -31,11 +32,15 @@ def forecast(bench: Bench, ledger: Ledger, workers: int = 1) -> Iterator[str]:
         When the short run for timing fails or diverges, as the study's would.
     """
     study, partition = bench.study, bench.partition
+    held = "holdout and the further benchmarks" if bench.further else "holdout"
     yield (
         f"{bench.task.benchmark}: {len(partition.train)} training prompts "
-        f"({partition.dropped} dropped against the holdout, {partition.ngram}-grams), "
+        f"({partition.dropped} dropped against the {held}, {partition.ngram}-grams), "
         f"{len(partition.holdout)} holdout tasks x {study.evaluation.samples} samples"
     )
+    for one in bench.further:
+        samples = one.setting.samples or study.evaluation.samples
+        yield f"  benchmark {one.setting.benchmark}: {len(one.chosen.items)} tasks x {samples}"
     for arm in study.arms:
         training = arm.training
         yield (
@@ -106,7 +111,7 @@ def _probe(bench: Bench) -> tuple[float, float]:
     """Minutes that a run and an evaluation take, from a short run of the method.
 
     Its first updates, which pay for warming up, are not counted; a run is evaluated at its
-    checkpoints too.
+    checkpoints too, there on the benchmark of the task alone.
 
     Raises
     ------
@@ -117,7 +122,7 @@ def _probe(bench: Bench) -> tuple[float, float]:
 
     study = bench.study
     arm = study.method
-    clock: dict[str, list[float]] = {"training": [], "evaluation": []}
+    clock: dict[str, list[float]] = defaultdict(list)
 
     def tick(what: str, done: int, total: int) -> None:
         clock[what].append(time.monotonic())
@@ -133,10 +138,11 @@ def _probe(bench: Bench) -> tuple[float, float]:
     updates = clock["training"]
     steady = len(updates) // 2
     each = (updates[-1] - updates[steady]) / max(1, len(updates) - 1 - steady) / 60
-    evaluation = (clock["evaluation"][-1] - updates[-1]) / 60
+    within = (clock["evaluation"][-1] - updates[-1]) / 60
+    evaluation = (max(ticks[-1] for ticks in clock.values()) - updates[-1]) / 60
     fixed: float = record["cost"]["minutes"] - each * short.updates
     earlier = len({*study.evaluation.checkpoints} - {training.steps})
-    return max(0.0, fixed) + each * training.updates + evaluation * earlier, evaluation
+    return max(0.0, fixed) + each * training.updates + within * earlier, evaluation
 
 
 def _smallest_effects(bench: Bench) -> Iterator[str]:

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from audit.errors import InputError, UsageError
-from audit.training.rewards import Score
+from audit.training.rewards import OWN_REWARDS, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,13 @@ class RewardProgram:
         return (function, True) if batched else (self._of_a_response(), False)
 
 
-def reward_program(folder: Path, name: str) -> RewardProgram:
+def reward_program(folder: Path, name: str, key: str = "reward") -> RewardProgram:
     """Find the source of a reward and hash it.
+
+    Parameters
+    ----------
+    key : str
+        The setting that names it, for messages.
 
     Raises
     ------
@@ -95,14 +100,14 @@ def reward_program(folder: Path, name: str) -> RewardProgram:
     module, _, function = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), function)):
         raise UsageError(
-            f"reward: must be exact_match, math_equal or 'module:function', not {name!r}"
+            f"{key}: must be {', '.join(OWN_REWARDS)} or 'module:function', not {name!r}"
         )
     home = str(folder.resolve())
     if _beside(home, module) and _taken(home, module.partition(".")[0]):
-        raise UsageError(f"reward: {module!r} is an installed module's name; rename the file")
+        raise UsageError(f"{key}: {module!r} is an installed module's name; rename the file")
     source = _source(home, module)
     if source is None:
-        raise UsageError(f"reward: no module {module!r} beside the study file or installed")
+        raise UsageError(f"{key}: no module {module!r} beside the study file or installed")
     return RewardProgram(home, module, function, _sha256(source))
 
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -34,6 +34,7 @@ from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, hide_loading_bars, silent
 from audit.training.resuming import TakenUp, Unfinished, unfinished_folder
 from audit.training.study_file import PlannedArm, StudyFile, Training
+from audit.training.tasks.benchmarks import FurtherBenchmark, HeldOut
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -73,6 +74,7 @@ class Bench:
     cache: Path
     checkpoint: dict[str, Any]
     sources: Mapping[str, ArmSource] = field(default_factory=dict)
+    further: tuple[FurtherBenchmark, ...] = ()
 
     def source(self, arm: PlannedArm) -> ArmSource:
         """Return what an arm trains on and starts from."""
@@ -81,6 +83,7 @@ class Bench:
     def protocol(self, arm: PlannedArm) -> dict[str, Any]:
         """Return the ``protocol`` block of an arm's runs."""
         source, grader = self.source(arm), self.partition.protocol["reward"]
+        further = {one.setting.benchmark: one.block for one in self.further}
         parts = " + ".join(f"{one.weight:g} {one.name}" for one in source.rewards)
         return {
             **protocol(arm, self.study.evaluation),
@@ -90,7 +93,26 @@ class Bench:
             **source.partition.protocol,
             "reward": parts or grader,
             "grader": grader,
+            **({"benchmarks": further} if further else {}),
         }
+
+    @property
+    def held(self) -> HeldOut:
+        """The benchmark of the task."""
+        evaluation = self.study.evaluation
+        return HeldOut(
+            self.task.benchmark,
+            self.partition.holdout,
+            self.task,
+            evaluation.samples,
+            self.study.evaluated_tokens,
+        )
+
+    def asked(self, tokens: Any) -> list[HeldOut]:
+        """Return the further benchmarks as a model with such a tokenizer is asked them."""
+        samples, most = self.study.evaluation.samples, self.study.evaluated_tokens
+        every = enumerate(self.further, start=1)
+        return [one.asked(tokens, samples, most, number) for number, one in every]
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -144,7 +166,13 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         seed = bench.study.evaluation.seed + repeat
         try:
             tokenizer = bench.task.tokenizer(bench.cache)
-            outcome = _evaluate(bench, model, tokenizer, seed, progress).checked()
+            benchmarks = [bench.held, *bench.asked(tokenizer)]
+            for one in benchmarks[1:]:
+                check_lengths(model, tokenizer, one.items, one.max_tokens)
+            outcome, *further = (
+                _evaluate(bench, one, model, tokenizer, seed, progress).checked()
+                for one in benchmarks
+            )
         except NothingScored as error:
             raise UsageError(f"evaluation of the base: {error}") from error
         except Exception as error:
@@ -157,6 +185,7 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
     return {
         "run": repeat + 1,
         "evaluation": outcome.block(bench.task.benchmark, "validation", 0),
+        **_further_blocks(bench, further, 0),
         **{k: v for k, v in outcome.metrics().items() if not k.startswith("pass_at")},
         "cost": _cost((time.monotonic() - started) / 60, device),
     }
@@ -182,6 +211,7 @@ class _Run:
         self.trainer: Any = None
         self.recorder: Recorder | None = None
         self.outcome: Outcome | None = None
+        self.further: list[Outcome] = []
         self.baseline: Outcome | None = None
         self.final_sha256: str | None = None
 
@@ -241,6 +271,9 @@ class _Run:
         check_lengths(model, tokenizer, self.source.partition.train, self.training.max_tokens)
         holdout = self.bench.partition.holdout
         check_lengths(model, tokenizer, holdout, self.bench.study.evaluated_tokens)
+        asked = self.bench.asked(tokenizer)
+        for one in asked:
+            check_lengths(model, tokenizer, one.items, one.max_tokens)
         with self._folder() as folder:
             self.trainer = self._trainer(model, folder)
             self.recorder = self.trainer.recorder
@@ -253,6 +286,8 @@ class _Run:
         self.errored = _summed([reward.errored for reward in self.rewards])
         self.kept = self._kept_weights()
         self.outcome = self._evaluated(0)
+        further = [self._evaluated(0, one) for one in asked]
+        self.further = [one for one in further if one is not None]
 
     def _tell(self, what: str, done: int, total: int) -> None:
         """Pass progress on, and keep the clock of a run that may be cut off."""
@@ -340,7 +375,7 @@ class _Run:
         files = {p.name: file_sha256(p) for p in sorted(folder.iterdir()) if p.is_file()}
         return {kind: {"folder": name, "file_sha256": files}}
 
-    def _evaluated(self, step: int) -> Outcome | None:
+    def _evaluated(self, step: int, held: HeldOut | None = None) -> Outcome | None:
         """Evaluate what is trained so far: after a step, after the last (0), or before the first.
 
         Each process evaluates its share of the tasks, and the first has the whole.
@@ -348,19 +383,20 @@ class _Run:
         from accelerate.utils import gather_object
 
         accelerator, bench = self.trainer.accelerator, self.bench
+        held = held or bench.held
         # A seed no arm shares with another seed's run, so evaluation noise is independent.
         seed = bench.study.evaluation.seed + _RUN_SEEDS * (1 + step) + self.seed
         model = accelerator.unwrap_model(self.trainer.model)
         tokenizer = self.source.task.tokenizer(bench.cache)
         process, processes = accelerator.process_index, accelerator.num_processes
-        part = _evaluate(bench, model, tokenizer, seed, self._tell, process, processes)
+        part = _evaluate(bench, held, model, tokenizer, seed, self._tell, process, processes)
         if processes == 1:
             return part.checked()
         parts = gather_object([part])
         if not accelerator.is_main_process:
             return None
-        condition = _condition(bench, model, seed)
-        return merged(parts, bench.partition.holdout, tokenizer, condition).checked()
+        condition = _condition(bench, held, model, seed)
+        return merged(parts, held.items, tokenizer, condition).checked()
 
     def _at_checkpoints(self) -> Any:
         from transformers import TrainerCallback
@@ -458,6 +494,7 @@ class _Run:
         ]
         for step, outcome in outcomes.items():
             further += outcome.component_blocks(benchmark, "validation", step)
+        further += _further_blocks(self.bench, self.further, steps).get("evaluations", [])
         return {
             **({"baseline": self.baseline.metrics()} if self.baseline is not None else {}),
             "method_metrics": self.outcome.metrics(),
@@ -498,6 +535,7 @@ _OPTIMIZER = ("weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
 _BEFORE = 2_000_000  # beyond the steps of any run
 _RUN_SEEDS = 1_000_000  # evaluation seeds of runs start here; those of the base lie below
 _PROCESS_SEEDS = 2**40  # far above the seeds of any run at any step
+_BENCHMARK_SEEDS = 2**48  # far above those of any process; of 16 benchmarks JSON holds them exactly
 
 
 def world_size() -> int:
@@ -544,13 +582,13 @@ def _summed(counts: list[int]) -> list[int]:
     return [sum(each) for each in zip(*gather_object([counts]), strict=True)]
 
 
-def _condition(bench: Bench, model: Any, seed: int) -> Condition:
+def _condition(bench: Bench, held: HeldOut, model: Any, seed: int) -> Condition:
     evaluation = bench.study.evaluation
     return Condition(
-        samples=evaluation.samples,
+        samples=held.samples,
         temperature=evaluation.temperature,
-        max_tokens=bench.study.evaluated_tokens,
-        seed=seed,
+        max_tokens=held.max_tokens,
+        seed=seed + held.number * _BENCHMARK_SEEDS,
         batch_size=evaluation.batch_size,
         dtype=str(model.dtype).removeprefix("torch."),
     )
@@ -558,6 +596,7 @@ def _condition(bench: Bench, model: Any, seed: int) -> Condition:
 
 def _evaluate(
     bench: Bench,
+    held: HeldOut,
     model: Any,
     tokenizer: Any,
     seed: int,
@@ -566,18 +605,31 @@ def _evaluate(
     processes: int = 1,
 ) -> Outcome:
     """Evaluate the share of one process, under a seed of its own."""
-    condition = _condition(bench, model, seed + process * _PROCESS_SEEDS)
-    items = share(bench.partition.holdout, process, processes)
+    condition = _condition(bench, held, model, seed + process * _PROCESS_SEEDS)
+    items = share(held.items, process, processes)
+    what = f"evaluation on {held.name}" if held.number else "evaluation"
     done = 0
 
     def count(rows: int) -> None:
         nonlocal done
         done += rows
-        progress("evaluation", done, len(items) * condition.samples)
+        progress(what, done, len(items) * condition.samples)
 
     columns = {item.row: item.columns for item in items}
-    components = [one.load(columns, measuring=True) for one in bench.components]
-    return evaluate(model, tokenizer, items, bench.task.scorer, condition, count, components)
+    # Components are measured on the task they are trained on.
+    measured = () if held.number else bench.components
+    components = [one.load(columns, measuring=True) for one in measured]
+    return evaluate(model, tokenizer, items, held.judge.scorer, condition, count, components)
+
+
+def _further_blocks(bench: Bench, outcomes: Sequence[Outcome], step: int) -> dict[str, Any]:
+    """Return the outcomes on the further benchmarks, where there are any."""
+    names = (one.setting.benchmark for one in bench.further)
+    blocks = [
+        outcome.block(name, "validation", step)
+        for name, outcome in zip(names, outcomes, strict=False)
+    ]
+    return {"evaluations": blocks} if blocks else {}
 
 
 def settle(study: StudyFile) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ from audit.training.run import (
     world_size,
 )
 from audit.training.study_file import PlannedArm, StudyFile
+from audit.training.tasks.benchmarks import FurtherBenchmark, read_benchmark
 from audit.writing import write_whole
 
 if TYPE_CHECKING:
@@ -75,11 +77,13 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
     check_machine(study, world_size(), path)
     settle(study)  # a base that is trained here takes several times as long on contended cores
     task = task_of(study.task, path)
+    read = _benchmarks(study, path, task.benchmark)
+    texts = [text for one in read for text in one.chosen.texts]
     with task_errors(path):
-        partition = task.partition()
+        partition = task.partition(texts)
     cache = ledger.folder.resolve()
     shared = ArmSource(task, partition, {})
-    sources = {arm.name: _source(study, arm, shared, path) for arm in study.arms}
+    sources = {arm.name: _source(study, arm, shared, path, texts) for arm in study.arms}
     check_data(study, partition, path, {name: one.partition for name, one in sources.items()})
     shared = replace(shared, checkpoint=_base(task, cache, path, "task"))
     for arm in study.arms:
@@ -89,19 +93,34 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
         base = _base(source.task, cache, path, where) if own else shared.checkpoint
         sources[arm.name] = replace(source, checkpoint=base)
     different = {name: source for name, source in sources.items() if source != shared}
-    bench = Bench(study, task, partition, cache, shared.checkpoint, different)
+    bench = Bench(study, task, partition, cache, shared.checkpoint, different, tuple(read))
     check_claims(bench, path)
     return bench
 
 
-def _source(study: StudyFile, arm: PlannedArm, shared: ArmSource, path: str) -> ArmSource:
+def _benchmarks(study: StudyFile, path: str, first: str) -> list[FurtherBenchmark]:
+    """Read the further benchmarks; the name ``first`` is taken."""
+    found = []
+    for index, setting in enumerate(study.evaluation.benchmarks):
+        where = f"evaluation.benchmarks[{index}]"
+        if setting.benchmark == first:
+            message = f"{first!r} is the name of another benchmark"
+            raise located(path, f"{where}.benchmark", message)
+        with task_errors(path, where):
+            found.append(read_benchmark(setting, Path(path).parent))
+    return found
+
+
+def _source(
+    study: StudyFile, arm: PlannedArm, shared: ArmSource, path: str, held: Sequence[str]
+) -> ArmSource:
     """Return what an arm trains on and is rewarded by; its base model is not yet looked at."""
     table = key_name("arms", arm.name)
     task, partition = shared.task, shared.partition
     if arm.task != study.task:
         task = task_of(arm.task, path, f"{table}.task")
         with task_errors(path, f"{table}.task"):
-            partition = task.partition()
+            partition = task.partition(held)
     given = study.training if arm.training.rewards == study.training.rewards else arm.training
     where = "training" if given is study.training else f"{table}.training"
     rewards = []
@@ -138,12 +157,15 @@ def pieces(bench: Bench) -> list[StudyPiece]:
         "components": [one.block(0) for one in bench.components],
         "protocol": partition.protocol,
         "checkpoint": bench.checkpoint,
-        "evaluation": {**asdict(study.evaluation), "base_repeats": None},
+        "evaluation": _evaluated(study),
         "benchmark": bench.task.benchmark,
         "max_tokens": study.evaluated_tokens,
         "device": study.training.device,
         "threads": study.training.threads,
     }
+    if bench.further:
+        asked = [(i.id, i.prompt, i.answer) for one in bench.further for i in one.chosen.items]
+        settings["further"] = [asked, [one.block for one in bench.further]]
     shared = fingerprint_of(settings)
     base = [
         StudyPiece(f"base-{n + 1}", fingerprint_of({"shared": shared, "repeat": n}), None, n)
@@ -168,6 +190,14 @@ def pieces(bench: Bench) -> list[StudyPiece]:
         for arm, seed in study.launched
     ]
     return base + runs
+
+
+def _evaluated(study: StudyFile) -> dict[str, Any]:
+    """Return how the study evaluates, without how often the base is."""
+    found = {**asdict(study.evaluation), "base_repeats": None}
+    if not study.evaluation.benchmarks:
+        del found["benchmarks"]  # so that one without them is the study it was
+    return found
 
 
 def _trained(arm: PlannedArm) -> PlannedArm:

@@ -127,12 +127,32 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
+class Benchmark:
+    """``[[evaluation.benchmarks]]``: tasks of a file, evaluated beside those of the task.
+
+    ``samples`` and ``max_tokens`` 0 stand for those of ``[evaluation]``.
+    """
+
+    benchmark: str
+    holdout: str
+    grader: str
+    prompt: str = "question"
+    answer: str = "answer"
+    id: str = ""
+    instruction: str = ""
+    holdout_tasks: int = 0
+    samples: int = 0
+    max_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluating:
     """``[evaluation]``: how the base and every run are evaluated.
 
     ``max_tokens`` 0 stands for that of ``[training]``. With ``baseline`` each run evaluates its
     model before the first update too. A run is evaluated after each of the steps
-    ``checkpoints`` too, counted as the record counts them; after the last step it always is.
+    ``checkpoints`` too, counted as the record counts them; after the last step it always is. The
+    further ``benchmarks`` are evaluated after the last step, and by the base.
     """
 
     samples: int = 4
@@ -143,6 +163,7 @@ class Evaluating:
     base_repeats: int = 3
     checkpoints: tuple[int, ...] = ()
     baseline: bool = False
+    benchmarks: tuple[Benchmark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +279,7 @@ def _study(config: Config) -> StudyFile:
         {**content, "claims": content.get("claims", []), "verified": content.get("verified")},
         task=_task(task),
         training=_training(shared),
-        evaluation=build(Evaluating, content.get("evaluation", {})),
+        evaluation=_evaluation(content.get("evaluation", {})),
         telemetry=build(Telemetry, content.get("telemetry", {})),
         arms=tuple(_arm(name, table, shared, task) for name, table in content["arms"].items()),
         limitations=tuple(content.get("limitations", ())),
@@ -277,6 +298,11 @@ def _training(table: Mapping[str, Any]) -> Training:
     return build(Training, table, rewards=rewards)
 
 
+def _evaluation(table: Mapping[str, Any]) -> Evaluating:
+    benchmarks = tuple(build(Benchmark, one) for one in table.get("benchmarks", ()))
+    return build(Evaluating, table, benchmarks=benchmarks)
+
+
 def _arm(
     name: str, table: Mapping[str, Any], shared: Mapping[str, Any], task: Mapping[str, Any]
 ) -> PlannedArm:
@@ -292,6 +318,11 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
     shared = content.get("training", {})
     yield from _training_faults(_training(shared), "training")
     steps = content.get("evaluation", {}).get("checkpoints", ())
+    names = [one["benchmark"] for one in content.get("evaluation", {}).get("benchmarks", ())]
+    for index, name in enumerate(names):
+        if name in (*names[:index], content["task"].get("benchmark")):
+            where = f"evaluation.benchmarks[{index}].benchmark"
+            yield where, f"{name!r} is the name of another benchmark"
     arms = content["arms"]
     methods = sum(table["role"] == "method" for table in arms.values())
     if methods != 1:
