@@ -96,6 +96,12 @@ class Bench:
             **({"benchmarks": further} if further else {}),
         }
 
+    def asks(self, grader: str) -> bool:
+        """Whether a response is judged by this grader anywhere, in training or evaluation."""
+        parts = [one.function for source in self.sources.values() for one in source.rewards]
+        judges = [one.setting.grader for one in self.further]
+        return grader in (self.partition.protocol["reward"], *judges, *parts)
+
     @property
     def held(self) -> HeldOut:
         """The benchmark of the task."""

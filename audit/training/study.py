@@ -26,6 +26,7 @@ from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, crew_for
 from audit.training.guards import check_kernels, check_sharding
 from audit.training.ledger import Ledger, fingerprint_of
+from audit.training.math_verifier import NAME as MATH_VERIFY
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Report, Throttled
 from audit.training.resuming import begun_with_others, unfinished_folder
@@ -39,7 +40,7 @@ from audit.training.run import (
     visible_gpus,
     world_size,
 )
-from audit.training.study_file import PlannedArm, StudyFile
+from audit.training.study_file import PlannedArm, Reward, StudyFile
 from audit.training.tasks.benchmarks import FurtherBenchmark, read_benchmark
 from audit.writing import write_whole
 
@@ -124,7 +125,11 @@ def _source(
     given = study.training if arm.training.rewards == study.training.rewards else arm.training
     where = "training" if given is study.training else f"{table}.training"
     rewards = []
-    for index, setting in enumerate(given.rewards):
+    settings = given.rewards
+    if not settings and partition.protocol["reward"] == MATH_VERIFY:
+        # Trained on as a component, so that a response it gives up on is counted and ends no run.
+        settings = (Reward(MATH_VERIFY, on_error="wrong"),)
+    for index, setting in enumerate(settings):
         try:
             rewards.append(component(Path(path).parent, setting))
             rewards[-1].load({})
@@ -250,6 +255,11 @@ def run_study(
     together = world_size() > 1
     if together and (workers > 1 or scheduler is not None):
         raise UsageError("under torchrun the processes share each run; drop --workers/--scheduler")
+    if scheduler is not None and bench.asks(MATH_VERIFY):
+        raise UsageError(
+            f"--scheduler: {MATH_VERIFY} stops at its time limit in the main thread of a process "
+            "alone, and a Dask worker computes in another; use --workers"
+        )
     state = _process_group(bench.study) if together else None
     wanted = pieces(bench)
     kept = {p.name: ledger.get(p.name, p.fingerprint) for p in wanted}

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from audit.errors import UsageError
-from audit.training.reward_program import reward_program
-from audit.training.rewards import OWN_REWARDS
+from audit.training.own_rewards import program_of
 from audit.training.tasks import Item
 from audit.training.tasks.questions import Questions
 from audit.training.tasks.rows import Rows, read_rows
@@ -92,8 +91,7 @@ def read_benchmark(setting: Benchmark, folder: Path) -> FurtherBenchmark:
     AuditError
         Naming the file and the line, or the setting.
     """
-    own = setting.grader in OWN_REWARDS
-    program = None if own else reward_program(folder, setting.grader, "grader")
+    program = program_of(folder, setting.grader, "grader")
     questions = Questions(
         setting.prompt, setting.answer, setting.id, setting.instruction, setting.grader, program
     )

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from audit.config import build
 from audit.errors import UsageError
-from audit.training.reward_program import RewardProgram, reward_program
-from audit.training.rewards import OWN_REWARDS, Scorer
+from audit.training.own_rewards import program_of
+from audit.training.reward_program import RewardProgram
+from audit.training.rewards import Scorer
 from audit.training.tasks import Item, Partition
 from audit.training.tasks.checkpoint import Checkpoint, Dtype, model_beside
 from audit.training.tasks.questions import Questions
@@ -68,12 +69,11 @@ class JsonlSettings:
 
     def beside(self, folder: Path) -> Jsonl:
         """Return the task, its files and its reward found from the study file's folder."""
-        own = self.reward in OWN_REWARDS
         return Jsonl(
             settings=self,
             folder=folder,
             checkpoint=Checkpoint(model_beside(folder, self.model), self.revision, self.dtype),
-            program=None if own else reward_program(folder, self.reward),
+            program=program_of(folder, self.reward),
         )
 
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import UsageError
+from audit.training.math_verifier import NAME, reads_answer
+from audit.training.own_rewards import OWN_REWARDS
 from audit.training.reward_program import RewardProgram, WrongVerdict
-from audit.training.rewards import OWN_REWARDS, Scorer, final_number
+from audit.training.rewards import Scorer, final_number
 from audit.training.tasks import Item
 from audit.training.tasks.rows import Number, Rows, TaskRow
 from audit.training.tasks.selection import Candidates
@@ -71,6 +73,8 @@ class Questions:
         answer = _text_or_number(row, field, empty=self.program is not None)
         if self.grader == "math_equal" and final_number(answer) is None:
             row.fail(field, f"math_equal compares numbers, and {answer!r} holds none")
+        if self.grader == NAME and not reads_answer(answer):
+            row.fail(field, f"{NAME} reads no answer in {answer!r}")
         return answer
 
     def try_grader(self, item: Item, key: str) -> None:
