@@ -127,7 +127,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class Benchmark:
+class BenchmarkSettings:
     """``[[evaluation.benchmarks]]``: tasks of a file, evaluated beside those of the task.
 
     ``samples`` and ``max_tokens`` 0 stand for those of ``[evaluation]``.
@@ -163,7 +163,7 @@ class Evaluating:
     base_repeats: int = 3
     checkpoints: tuple[int, ...] = ()
     baseline: bool = False
-    benchmarks: tuple[Benchmark, ...] = ()
+    benchmarks: tuple[BenchmarkSettings, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +299,7 @@ def _training(table: Mapping[str, Any]) -> Training:
 
 
 def _evaluation(table: Mapping[str, Any]) -> Evaluating:
-    benchmarks = tuple(build(Benchmark, one) for one in table.get("benchmarks", ()))
+    benchmarks = tuple(build(BenchmarkSettings, one) for one in table.get("benchmarks", ()))
     return build(Evaluating, table, benchmarks=benchmarks)
 
 

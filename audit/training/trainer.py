@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from accelerate.utils import set_seed
+from transformers.trainer_utils import get_last_checkpoint
 from trl import GRPOTrainer
 
 from audit.errors import UsageError
@@ -116,14 +117,15 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         self._losses: list[Tensor] = []
         self._audits: list[Tensor] = []
 
-    def train(self, resume_from_checkpoint: str | Path | None = None, **kwargs: Any) -> Any:
+    def train(self, resume_from_checkpoint: str | Path | bool | None = None, **kwargs: Any) -> Any:
         """Train from the seed, whatever was drawn between building the trainer and now.
 
         Parameters
         ----------
-        resume_from_checkpoint : str or Path, optional
+        resume_from_checkpoint : str, Path or bool, optional
             A checkpoint that this class wrote, between two batches of rollouts: with the record of
-            the rounds before it, so that the run that goes on is the run that was cut off.
+            the rounds before it, so that the run that goes on is the run that was cut off. True
+            stands for the last one in ``args.output_dir``.
 
         Raises
         ------
@@ -134,7 +136,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         self._further = _endlessly(len(self.train_dataset), self.args.seed)
         for callback in self.callback_handler.callbacks:
             if isinstance(callback, AuditCallback):
-                if resume_from_checkpoint is not None:
+                if resume_from_checkpoint:
                     raise UsageError(
                         "resume_from_checkpoint: the steps before the checkpoint would be missing "
                         "from the record of AuditCallback; train from the start"
@@ -142,9 +144,11 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
                 callback.further = self.record
         # The call that TRL ends its construction with, so plain TRL's run is the same run.
         set_seed(self.args.seed, device_specific=True)
-        if resume_from_checkpoint is None:
+        if not resume_from_checkpoint:
             return super().train(**kwargs)
         folder = str(resume_from_checkpoint)
+        if resume_from_checkpoint is True:
+            folder = get_last_checkpoint(self.args.output_dir) or self.args.output_dir
         step = self._take_up(folder)
         if step >= self.args.max_steps > 0:  # the loop of transformers would make one more update
             self._load_from_checkpoint(folder)

@@ -309,7 +309,8 @@ def test_the_trainer_alone_goes_on_from_its_own_checkpoint(audited: Any, tmp_pat
     first = audited(args=saving)
     first.train()
     again = audited(args=saving)
-    again.train(resume_from_checkpoint=tmp_path / "out" / "checkpoint-2")
+    (tmp_path / "out" / "checkpoint-6").rename(tmp_path / "end")
+    again.train(resume_from_checkpoint=True)  # from the last one, checkpoint-4
     assert again.record() == first.record()
     assert parameters_sha256(again.model) == parameters_sha256(first.model)
 
@@ -323,5 +324,6 @@ def test_a_checkpoint_without_the_record_or_within_a_batch_is_refused(
     with pytest.raises(UsageError, match="checkpoint-1: resume_from_checkpoint: lies within a b"):
         trainer.train(resume_from_checkpoint=str(tmp_path / "out" / "checkpoint-1"))
     (tmp_path / "out" / "checkpoint-2" / "audit_record.json").unlink()
-    with pytest.raises(UsageError, match="the rounds before it are missing"):
-        trainer.train(resume_from_checkpoint=str(tmp_path / "out" / "checkpoint-2"))
+    for how in (True, str(tmp_path / "out" / "checkpoint-2")):
+        with pytest.raises(UsageError, match="the rounds before it are missing"):
+            trainer.train(resume_from_checkpoint=how)

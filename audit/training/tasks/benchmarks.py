@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
     from audit.training.rewards import Scorer
-    from audit.training.study_file import Benchmark
+    from audit.training.study_file import BenchmarkSettings
 
 
 class Judge(Protocol):
@@ -47,7 +47,7 @@ class HeldOut:
 class FurtherBenchmark:
     """A further benchmark as it was read: its questions, and what the record says of it."""
 
-    setting: Benchmark
+    setting: BenchmarkSettings
     questions: Questions
     rows: Rows
     chosen: Candidates
@@ -83,7 +83,7 @@ class FurtherBenchmark:
         )
 
 
-def read_benchmark(setting: Benchmark, folder: Path) -> FurtherBenchmark:
+def read_benchmark(setting: BenchmarkSettings, folder: Path) -> FurtherBenchmark:
     """Read the questions of a further benchmark, and find its grader.
 
     Raises

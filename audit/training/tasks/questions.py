@@ -112,7 +112,8 @@ class Questions:
             if not isinstance(prompt, str):
                 row, roles = rows.rows[item.row - offset], tuple(m["role"] for m in prompt)
                 if tokens.chat_template is None:
-                    row.fail(self.prompt, "chat messages, but the model has no template")
+                    name = tokens.name_or_path
+                    row.fail(self.prompt, f"chat messages, but {name} has no template")
                 if roles not in tried:  # a template may refuse roles, or their order
                     tried.add(roles)
                     try:
