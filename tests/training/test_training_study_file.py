@@ -12,6 +12,7 @@ from audit.schema import published_schema
 from audit.training.arms import changed_fields, protocol, task_of
 from audit.training.checks import check_arms, check_data, check_machine, check_statements
 from audit.training.study_file import (
+    BenchmarkSettings,
     Evaluating,
     PlannedArm,
     StudyFile,
@@ -287,6 +288,7 @@ def test_counts_of_which_no_gsm8k_can_be_made_are_refused(tmp_path: Path) -> Non
     [
         ("training", Training),
         ("evaluation", Evaluating),
+        ("benchmark", BenchmarkSettings),
         ("telemetry", Telemetry),
         ("addition", Addition),
         ("gsm8k", Gsm8k),

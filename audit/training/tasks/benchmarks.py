@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from audit.training.study_file import BenchmarkSettings
 
 
-class Judge(Protocol):
+class HasScorer(Protocol):
     """What judges the responses to a benchmark; it travels to workers and loads itself there."""
 
     @property
     def scorer(self) -> Scorer:
-        """Judge of one response."""
+        """HasScorer of one response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class HeldOut:
 
     name: str
     items: tuple[Item, ...]
-    judge: Judge
+    judge: HasScorer
     samples: int
     max_tokens: int
     number: int = 0
