@@ -232,8 +232,8 @@ def _unreadable_parquet(error: Exception, source: Source) -> InputError:
 
 
 def _plain(value: Any) -> Any:
-    """Return a numpy scalar as Python's own."""
-    return value.item() if hasattr(value, "item") and not isinstance(value, bytes) else value
+    """Return a numpy scalar as Python's own, an array as a list."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _archive(source: Source) -> Archive:

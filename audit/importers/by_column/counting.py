@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.importers.by_column.distinct import Distinct, codes_of
+from audit.importers.by_column.distinct import Distinct, codes_of, encoded
 from audit.importers.by_column.files import TableFile
 from audit.importers.by_column.plain import Conditions, NotPlain
 from audit.importers.by_column.tally import Flags, Floats, Ints, Tally, TaskNames
@@ -211,8 +211,7 @@ class _Pass:
             if len(seen) > 2:
                 raise NotPlain(f"{column} varies")
         labels, order, ends = self._sorted(batch, len(tasks))
-        value = batch[roles["value"]]
-        coded = value if hasattr(value, "dictionary") else value.dictionary_encode()
+        coded = encoded(batch[roles["value"]])
         entries = coded.dictionary
         codes = codes_of(coded)
         if self._kept.right_or_wrong:
@@ -428,15 +427,11 @@ class _Pass:
 
     def _each(self, column: pa.Array, role: str, read: Callable[[Any], Any]) -> NDArray[Any]:
         """Return what ``read`` makes of each cell, reading each distinct one once."""
-        import pyarrow as pa
-
-        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        coded = encoded(column)
         if len(self._flagged) > _MOST_KINDS or len(coded.dictionary) > _MOST_KINDS:
             raise NotPlain(f"{role}: too many different cells")
         found = []
         for entry in [*coded.dictionary.to_pylist(), None]:
-            if isinstance(entry, list | dict):
-                raise NotPlain(f"{role} holds lists")
             key = role, (type(entry), entry)
             if key not in self._flagged:
                 self._flagged[key] = read(entry)

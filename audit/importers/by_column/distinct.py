@@ -41,19 +41,12 @@ class Distinct:
             When the column is of a type that has no plain text or number.
         """
         import pyarrow as pa
-        import pyarrow.types as types
 
-        encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
-        kind = encoded.type.value_type
-        known = (types.is_string, types.is_integer, types.is_boolean)
-        if not (any(fits(kind) for fits in known) or kind in (pa.float32(), pa.float64())):
-            raise NotPlain(f"a column of {kind}")
-        if encoded.dictionary.null_count:
-            raise NotPlain("a missing value in a dictionary")
-        if types.is_floating(kind):
-            self._refuse_nan(encoded.dictionary)
-        places = np.append(self._of(encoded.dictionary), np.int32(-1))
-        found: NDArray[np.int32] = places[codes_of(encoded)]
+        coded = encoded(column)
+        if pa.types.is_floating(coded.dictionary.type):
+            self._refuse_nan(coded.dictionary)
+        places = np.append(self._of(coded.dictionary), np.int32(-1))
+        found: NDArray[np.int32] = places[codes_of(coded)]
         return found
 
     def listed(self) -> list[Any]:
@@ -92,6 +85,27 @@ class Distinct:
             places = np.concatenate(found)
         self._last = local, places
         return places
+
+
+def encoded(column: pa.Array) -> pa.DictionaryArray:
+    """Return a column of texts, numbers or truth as places in a dictionary.
+
+    Raises
+    ------
+    NotPlain
+        When it is of another type.
+    """
+    import pyarrow as pa
+
+    coded = pa.types.is_dictionary(column.type)
+    kind = column.type.value_type if coded else column.type
+    known = (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)
+    if not (any(fits(kind) for fits in known) or kind in (pa.float32(), pa.float64())):
+        raise NotPlain(f"a column of {kind}")
+    found = column if coded else column.dictionary_encode()
+    if found.dictionary.null_count:
+        raise NotPlain("a missing value in a dictionary")
+    return found
 
 
 def codes_of(coded: pa.Array) -> NDArray[Any]:

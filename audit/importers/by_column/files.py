@@ -64,7 +64,7 @@ class TableFile(ABC):
             for batch in self._batches():
                 if not set(columns) <= set(batch.schema.names):
                     raise NotPlain("a column is missing")
-                yield {name: batch.column(name) for name in columns}
+                yield {name: _of_short_texts(batch.column(name)) for name in columns}
         except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
             raise NotPlain(f"not read by pyarrow: {error}") from None
         if self._stat() != self._before:
@@ -92,6 +92,19 @@ class TableFile(ABC):
     @abstractmethod
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows and set ``sha256``."""
+
+
+def _of_short_texts(column: pa.Array) -> pa.Array:
+    """Return texts with offsets of 32 bits, of which a batch has enough."""
+    import pyarrow as pa
+
+    if pa.types.is_large_string(column.type):
+        return column.cast(pa.string())
+    if not pa.types.is_dictionary(column.type):
+        return column
+    if not pa.types.is_large_string(column.type.value_type):
+        return column
+    return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(pa.string()))
 
 
 def opened(path: str) -> TableFile | None:
@@ -334,7 +347,9 @@ class _Parquet(TableFile):
         self.sha256 = digest.hexdigest()
         with parquet.ParquetFile(self.name) as schema_only:
             texts = [
-                field.name for field in schema_only.schema_arrow if pa.types.is_string(field.type)
+                field.name
+                for field in schema_only.schema_arrow
+                if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
             ]
             rows, groups = schema_only.metadata.num_rows, schema_only.metadata.num_row_groups
             unpacked = sum(
