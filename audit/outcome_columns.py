@@ -40,10 +40,14 @@ def packed(lists: Mapping[str, Any]) -> bytes:
     InputError
         Without pyarrow.
     """
+    import numpy as np
+
     pyarrow, parquet = _arrow()
     named = {name: lists[name] for name in COLUMNS if name in lists}
-    lengths = {name: len(values) for name, values in named.items() if hasattr(values, "__len__")}
-    if len(set(lengths.values())) != 1 or len(lengths) < len(named):
+    for name, values in named.items():
+        if not isinstance(values, list | np.ndarray):
+            raise NotExactError(f"{name} is no list")
+    if len({len(values) for values in named.values()}) != 1:
         raise NotExactError("its lists differ in length")
     table = pyarrow.table(
         {COLUMNS[name]: _packed_column(name, values) for name, values in named.items()}

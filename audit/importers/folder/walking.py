@@ -127,7 +127,6 @@ def _below(
                 if entry.name.startswith(".") and entry.name not in _OPENED_HIDDEN:
                     continue
                 if _beside_results(entry.path):
-                    walked.passed.append(f"{below}/ (outcomes beside a results file)")
                     continue
                 if depth + 1 >= DEEPEST:
                     walked.passed.append(f"{below}/ (deeper than {DEEPEST} folders)")
