@@ -14,9 +14,9 @@ from typing import Any
 
 from audit.errors import AuditError, ImportRefused
 from audit.importers.by_column.counting import CountedTable, counted
-from audit.importers.by_column.files import TableFile
 from audit.importers.by_column.plain import NotPlain, conditions
-from audit.importers.by_column.tally import OutcomesByColumn
+from audit.importers.by_column.table_files import TableFile
+from audit.importers.by_column.task_counts import OutcomesByColumn
 from audit.importers.columns import (
     TRAINING_SEEDS,
     chosen_rows,
@@ -465,7 +465,7 @@ class _CountedReader(_Reader):
             group, key, what = place
             if self.decoding or key in group.outcomes:
                 raise NotPlain("rows of several labels are of one run")
-            group.outcomes[key] = OutcomesByColumn(what, label.tally, tasks)
+            group.outcomes[key] = OutcomesByColumn(what, label.counts, tasks)
         self.answers.count_alive(self.counted.alive)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from audit.errors import InputError
 from audit.importers import fitting, importer, long_table
-from audit.importers.by_column.files import opened
 from audit.importers.by_column.plain import NotPlain
+from audit.importers.by_column.table_files import opened
 from audit.importers.columns import table_of
 from audit.importers.draft import Options
 from audit.importers.foreign import Foreign, ForeignTable

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.errors import AuditError
-from audit.importers.by_column import files
+from audit.importers.by_column import table_files
 from audit.importers.draft import Options
 from audit.importers.foreign import read_foreign
 from audit.importers.placing import counted_file, importer_of
@@ -31,7 +31,7 @@ LONG = ("arm", "seed", "task", "sample", "correct")
 
 @pytest.fixture(autouse=True)
 def _of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "SMALLEST_BYTES", 0)
+    monkeypatch.setattr(table_files, "SMALLEST_BYTES", 0)
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,12 @@ def written(folder: Path, kind: str, columns: list[str], rows: list[tuple[Any, .
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     else:
         text = io.StringIO()
-        quoting = csv.QUOTE_NONNUMERIC if kind == "quoted.csv" else csv.QUOTE_MINIMAL
-        writer = csv.writer(text, quoting=quoting, lineterminator="\r\n" if "q" in kind else "\n")
+        quoted = kind == "quoted.csv"
+        writer = csv.writer(
+            text,
+            quoting=csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL,
+            lineterminator="\r\n" if quoted else "\n",
+        )
         writer.writerows([columns, *rows])
         path.write_text(text.getvalue(), encoding="utf-8", newline="")
     return path
@@ -309,9 +313,9 @@ def many(odd: tuple[Any, ...] | None = None, *, shuffled: bool = False) -> list[
 
 @pytest.fixture
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 12)
-    monkeypatch.setattr(files, "_BATCH_ROWS", 200)
-    monkeypatch.setattr(files, "_PIECE_BYTES", 1 << 9)
+    monkeypatch.setattr(table_files, "BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(table_files, "_BATCH_ROWS", 200)
+    monkeypatch.setattr(table_files, "_PIECE_BYTES", 1 << 9)
 
 
 @pytest.mark.usefixtures("_small_blocks")
@@ -470,7 +474,7 @@ def test_small_files_are_left_to_the_reader_of_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, "csv", list(LONG), PLAIN)
-    monkeypatch.setattr(files, "SMALLEST_BYTES", path.stat().st_size + 1)
+    monkeypatch.setattr(table_files, "SMALLEST_BYTES", path.stat().st_size + 1)
     assert counted_file(str(path), "auto", Options()) is None
-    monkeypatch.setattr(files, "SMALLEST_BYTES", path.stat().st_size)
+    monkeypatch.setattr(table_files, "SMALLEST_BYTES", path.stat().st_size)
     assert counted_file(str(path), "auto", Options()) is not None

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.importers.by_column.distinct import Distinct, codes_of, encoded
-from audit.importers.by_column.files import TableFile
 from audit.importers.by_column.plain import Conditions, NotPlain
-from audit.importers.by_column.tally import Flags, Floats, Ints, Tally, TaskNames
+from audit.importers.by_column.table_files import TableFile
+from audit.importers.by_column.task_counts import Flags, Floats, Ints, TaskCounts, TaskNames
 from audit.importers.foreign import ForeignTable
 from audit.importers.metric_names import ACCURACY
 from audit.importers.numbers import LARGEST_MAGNITUDE, cell
@@ -48,7 +48,7 @@ class Label:
         Whether they are of the metric and benchmark asked for; None where --where drops them.
     metric : str or None
         What their values measure, None where nothing says it.
-    tally : Tally
+    counts : TaskCounts
         Their answers.
     least, most : int
         The smallest and largest place of a sample among them.
@@ -57,7 +57,7 @@ class Label:
     row: Row
     asked: bool | None
     metric: str | None
-    tally: Tally
+    counts: TaskCounts
     rows: int = 0
     least: int = 2**31
     most: int = -1
@@ -177,7 +177,7 @@ class _Pass:
             raise NotPlain("no rows")
         for label in self._found.labels:
             if label.asked:
-                label.tally.settle(len(self._tasks))
+                label.counts.settle(len(self._tasks))
         self._found.tasks = TaskNames(self._tasks.values)
         return self._found
 
@@ -235,7 +235,7 @@ class _Pass:
         self._look_at_life(rows)
         numbers, lost = self._numbers(rows.codes, entries, label.metric or ACCURACY)
         missing = bool(np.isnan(numbers).any())
-        label.tally.add(
+        label.counts.add(
             rows.tasks,
             numbers,
             rows.samples,
@@ -282,7 +282,7 @@ class _Pass:
         firsts[inverse[::-1]] = np.arange(size - 1, -1, -1)  # of equal places the last one stays
         if len(firsts) + len(self._known) > 2 * _MOST_LABELS:
             raise NotPlain("too many runs")
-        found = [Label({}, None, None, Tally(numbered=False))] * len(firsts)
+        found = [Label({}, None, None, TaskCounts(numbered=False))] * len(firsts)
         for number in np.argsort(firsts):
             code = tuple(int(places[firsts[number]]) for places in codes)
             if code not in self._known:
@@ -309,7 +309,7 @@ class _Pass:
         }
         row: Row = dict.fromkeys(self._found.table.columns) | cells
         numbered = self._samples is not None
-        return Label(row, *self._reading(row), Tally(numbered=numbered))
+        return Label(row, *self._reading(row), TaskCounts(numbered=numbered))
 
     # ---- cells --------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ class TaskNames:
         return listed if pa.types.is_string(self._values.type) else list(map(str, listed))
 
 
-class Tally:
+class TaskCounts:
     """Answers of one run on one benchmark, counted by the place of their task.
 
     Attributes
@@ -89,7 +89,7 @@ class Tally:
         self.size = 0
         self.drawn = np.zeros(0, np.int32)
         self.right = np.zeros(0, np.int32)
-        self.counts: dict[str, Ints] = {}
+        self.marked: dict[str, Ints] = {}
         self.token_sums = np.zeros(0)
         self.others: list[tuple[Ints, Floats]] = []
         self._marks: Marks | None = Marks() if numbered else None
@@ -162,11 +162,11 @@ class Tally:
         self._marks = None
         self.drawn = _grown(self.drawn, size, exact=True)
         self.right = _grown(self.right, size, exact=True)
-        self.counts = {n: _grown(c, size, exact=True) for n, c in self.counts.items()}
+        self.marked = {n: _grown(c, size, exact=True) for n, c in self.marked.items()}
         self.token_sums = _grown(self.token_sums, size, exact=True)
 
     def _count(self, name: str, tasks: Ints) -> None:
-        self.counts[name] = _counted(self.counts.get(name, np.zeros(0, np.int32)), tasks, self.size)
+        self.marked[name] = _counted(self.marked.get(name, np.zeros(0, np.int32)), tasks, self.size)
 
     def _add_tokens(self, tasks: Ints, tokens: Floats) -> None:
         if (tokens != np.floor(tokens)).any() or tokens.sum() + self.token_sums.sum() >= _EXACT:
@@ -217,14 +217,15 @@ class Marks:
 
 
 def _pairs(tasks: NDArray[Any], samples: NDArray[Any]) -> NDArray[np.int64]:
-    return (tasks.astype(np.int64) << 32) | samples
+    pairs: NDArray[np.int64] = (tasks.astype(np.int64) << 32) | samples
+    return pairs
 
 
 def _grown(array: NDArray[Any], size: int, *, exact: bool = False) -> NDArray[Any]:
     if len(array) >= size and not (exact and len(array) > size):
         return array
     grown: NDArray[Any] = np.zeros(size if exact else max(size, len(array) * 5 // 4), array.dtype)
-    kept = array[:size] if exact else array
+    kept: NDArray[Any] = array[:size] if exact else array
     grown[: len(kept)] = kept
     return grown
 
@@ -242,32 +243,32 @@ def _counted(counts: Ints, tasks: Ints, size: int) -> Ints:
 
 
 class OutcomesByColumn(CollectedOutcomes):
-    """The counts of a tally as the outcomes of a run.
+    """One run's counts as the outcomes of a run.
 
     Parameters
     ----------
     what : str
         What is collected, for messages.
-    tally : Tally
+    counts : TaskCounts
         Settled for all tasks of the table.
     names : TaskNames
         The tasks.
     """
 
-    def __init__(self, what: str, tally: Tally, names: TaskNames) -> None:
+    def __init__(self, what: str, counts: TaskCounts, names: TaskNames) -> None:
         super().__init__(what)
-        self.lost = tally.lost
-        self._tally, self._names = tally, names
-        self._errored = tally.counts.get("errored", np.zeros(len(names), np.int32))
+        self.lost = counts.lost
+        self._counted, self._names = counts, names
+        self._errored = counts.marked.get("errored", np.zeros(len(names), np.int32))
         none = np.zeros(0, np.int32), np.zeros(0)
-        parts = tally.others or [none]
+        parts = counts.others or [none]
         self._other_tasks = np.concatenate([tasks for tasks, _ in parts])
         self._other_values = np.concatenate([values for _, values in parts])
-        self._right = tally.right
+        self._right = counts.right
 
     @property
     def _valued(self) -> Ints:
-        return self._tally.drawn - self._errored
+        return self._counted.drawn - self._errored
 
     def __bool__(self) -> bool:
         return bool(self._valued.any())
@@ -275,12 +276,12 @@ class OutcomesByColumn(CollectedOutcomes):
     @property
     def drawn(self) -> int:
         """Answers that were asked for, those that ended in an error included."""
-        return self._tally.rows
+        return self._counted.rows
 
     @property
     def samples(self) -> int:
         """The most samples any task has."""
-        return int(self._tally.drawn.max(initial=0))
+        return int(self._counted.drawn.max(initial=0))
 
     @property
     def right(self) -> float:
@@ -306,7 +307,7 @@ class OutcomesByColumn(CollectedOutcomes):
         self._other_tasks, self._other_values = self._other_tasks[kept], self._other_values[kept]
 
     def _keep(self, *, valued: bool) -> tuple[int, int]:
-        seen = self._tally.drawn > 0
+        seen = self._counted.drawn > 0
         kept = (self._valued > 0) if valued else seen
         order = self._names.order
         self._all = bool(kept.all())
@@ -320,7 +321,7 @@ class OutcomesByColumn(CollectedOutcomes):
         return names if self._all else list(compress(names, self._mask.tolist()))
 
     def _samples(self) -> list[int]:
-        return self._listed(self._tally.drawn)
+        return self._listed(self._counted.drawn)
 
     def _correct(self) -> list[int]:
         return self._listed(self._right)
@@ -344,7 +345,7 @@ class OutcomesByColumn(CollectedOutcomes):
 
     def _counts(self) -> dict[str, list[int]]:
         names = ("errored", "truncated", "unparsed")
-        counts = self._tally.counts
+        counts = self._counted.marked
         found = {name: counts[name] for name in names if name in counts}
         return {
             name: self._listed(count)
@@ -353,13 +354,13 @@ class OutcomesByColumn(CollectedOutcomes):
         }
 
     def _mean_tokens(self) -> list[float]:
-        told = self._tally.counts.get("tokens")
+        told = self._counted.marked.get("tokens")
         if told is None:
             return []
         told, valued = told[self._places], self._valued[self._places]
         if not ((told >= valued) & (valued > 0)).all():
             return []
-        means: list[float] = (self._tally.token_sums[self._places] / told).tolist()
+        means: list[float] = (self._counted.token_sums[self._places] / told).tolist()
         return means
 
     def _listed(self, counts: Ints) -> list[int]:
