@@ -11,7 +11,6 @@ from audit import __version__
 # What verdicts and pages are computed with, then what training needs.
 PACKAGES = (
     "numpy",
-    "scipy",
     "jsonschema-rs",
     "pandas",
     "matplotlib",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from audit.errors import UsageError
-from audit.git import git
+from audit.git import beside_at, git
 
 # What is looked at, so that a long history costs no more than this; what is left out is said.
 MOST_COMMITS = 5_000
@@ -22,10 +22,14 @@ _RENAMED = "20%"
 
 @dataclass(frozen=True, slots=True)
 class EarlierVersion:
-    """Content that a file had at a commit, named by the commit's abbreviated hash."""
+    """Content that a file had at a commit, named by the commit's abbreviated hash.
+
+    ``beside`` reads what lay beside it there, by the path from its folder.
+    """
 
     commit: str
     data: bytes
+    beside: Callable[[str], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +104,14 @@ def _repository(folder: Path) -> _Repository | None:
     return _Repository(shallow, oldest or None)
 
 
-def _blobs(file: Path, here: _Repository) -> tuple[dict[str, str], bool]:
+# The last commit that brought a content, and the file's path there.
+_Place = tuple[str, str]
+
+
+def _blobs(file: Path, here: _Repository) -> tuple[dict[str, _Place], bool]:
     """Return the contents a file had, and whether the commit that made it is among those searched.
 
-    A content is named by the hash of its blob; beside it the last commit that brought it.
+    A content is named by the hash of its blob.
     """
     reach = "HEAD" if here.oldest is None else f"{here.oldest}..HEAD"
     shown = git(
@@ -112,7 +120,7 @@ def _blobs(file: Path, here: _Repository) -> tuple[dict[str, str], bool]:
         *("--no-abbrev", "--no-show-signature", "--format=%H", reach, "--", file.name),
         fetch=False,
     )
-    commit, whole, blobs = "", False, dict[str, str]()
+    commit, whole, blobs = "", False, dict[str, _Place]()
     fields = iter(shown.split(b"\0"))
     for field in fields:
         text = field.strip().decode()
@@ -121,20 +129,22 @@ def _blobs(file: Path, here: _Repository) -> tuple[dict[str, str], bool]:
             continue
         _, mode, _, blob, status = text.split()
         for _ in range(2 if status[0] in "RC" else 1):
-            next(fields)  # the names
+            name = os.fsdecode(next(fields))  # where it was renamed, the second is its own
         whole = whole or status == "A"
         if mode.startswith("100"):  # a regular file: neither deleted nor a link
-            blobs.setdefault(blob, commit)
+            blobs.setdefault(blob, (commit, name))
     return blobs, whole
 
 
-def _affordable(folder: Path, blobs: dict[str, str], present: bytes) -> tuple[dict[str, str], int]:
+def _affordable(
+    folder: Path, blobs: dict[str, _Place], present: bytes
+) -> tuple[dict[str, _Place], int]:
     """Return the blobs that are read, the newest first, and how many are not."""
     asked = "".join(f"{blob}\n" for blob in blobs if blob != _blob_of(present, len(blob)))
     if not asked:
         return {}, 0
     sizes = git(folder, "cat-file", "--batch-check", given=asked.encode(), fetch=False)
-    wanted: dict[str, str] = {}
+    wanted: dict[str, _Place] = {}
     budget, left_out = MOST_BYTES, 0
     for line in sizes.decode().splitlines():
         blob, kind, *size = line.split()
@@ -152,14 +162,15 @@ def _blob_of(data: bytes, digits: int) -> str:
     return (hashlib.sha1 if digits == 40 else hashlib.sha256)(whole).hexdigest()
 
 
-def _read(folder: Path, blobs: dict[str, str]) -> Iterator[EarlierVersion]:
+def _read(folder: Path, blobs: dict[str, _Place]) -> Iterator[EarlierVersion]:
     if not blobs:
         return
     asked = "".join(f"{blob}\n" for blob in blobs).encode()
     stream = git(folder, "cat-file", "--batch", given=asked, fetch=False)
     place = 0
-    for commit in blobs.values():
+    for commit, name in blobs.values():
         end = stream.index(b"\n", place)
         size = int(stream[place:end].split()[-1])
-        yield EarlierVersion(commit[:7], stream[end + 1 : end + 1 + size])
+        beside = beside_at(folder, commit, name, fetch=False)
+        yield EarlierVersion(commit[:7], stream[end + 1 : end + 1 + size], beside)
         place = end + 2 + size
