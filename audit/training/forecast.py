@@ -12,7 +12,7 @@ from audit.analysis.verdict import FEWEST_TASKS
 from audit.errors import UsageError
 from audit.training.arms import changed_fields
 from audit.training.guards import clip_reachable
-from audit.training.price import usd
+from audit.training.price import Sharing, schedule, usd
 
 if TYPE_CHECKING:
     from audit.training.ledger import Ledger
@@ -61,7 +61,7 @@ def _reachability(training: Training) -> str:
 
 def _schedule(bench: Bench, ledger: Ledger, workers: int) -> Iterator[str]:
     from audit.training.run import machines, world_size
-    from audit.training.study import pieces, runs_at_once
+    from audit.training.study import pieces
 
     wanted = pieces(bench)
     runs = [p for p in wanted if p.arm is not None]
@@ -86,18 +86,24 @@ def _schedule(bench: Bench, ledger: Ledger, workers: int) -> Iterator[str]:
     else:
         source = f"timed on a short run of {bench.study.method.name}"
     total = run * len(left) + evaluation * bases
-    at_once = runs_at_once(len(missing), workers)
+    planned = schedule([evaluation] * bases + [run] * len(left), workers)
+    sharing = Sharing(len(missing), workers)
     cost = bench.study.cost
     price = ""
     if cost is not None:
-        shape = {"devices": world_size(), "machines": machines(), "at_once": at_once}
-        price = f", {usd(cost, total, **shape):.2f} USD at {cost.usd_per_hour:g} a {cost.per} hour"
+        shape = {"devices": world_size(), "machines": machines()}
+        dollars = sum(
+            usd(cost, minutes, at_once=sharing.finished(end, minutes), **shape)
+            for end, minutes in planned
+        )
+        price = f", {dollars:.2f} USD at {cost.usd_per_hour:g} a {cost.per} hour"
     yield (
         f"  {_duration(run)} a run ({source}), {_duration(evaluation)} an evaluation: "
         f"{_duration(total)} one at a time{price}"
     )
     if workers > 1:
-        shared = _duration(total / at_once)
+        at_once = min(workers, len(missing))
+        shared = _duration(planned[-1][0])
         yield f"  {shared} with {at_once} workers, if each has a processor or GPU to itself"
 
 

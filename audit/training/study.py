@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from audit.training.guards import check_kernels, check_sharding
 from audit.training.ledger import Ledger, fingerprint_of
 from audit.training.math_verifier import NAME as MATH_VERIFY
 from audit.training.memory import is_out_of_memory
+from audit.training.price import Sharing
 from audit.training.progress import Report, Throttled
 from audit.training.resuming import begun_with_others, unfinished_folder
 from audit.training.run import (
@@ -216,11 +218,6 @@ _DDP_TIMEOUT = 1800  # seconds; the default of transformers
 _SAID_OF_AN_ARM = ("role", "evaluation_tier", "limitations")
 
 
-def runs_at_once(missing: int, workers: int) -> int:
-    """How many runs share this machine; those on a cluster are counted as on a machine each."""
-    return max(1, min(workers, missing))
-
-
 def carry_out(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]:
     """Make one piece, in whatever process this is, and note the commit it was made at."""
     progress = Throttled(report, piece.name)
@@ -281,9 +278,11 @@ def run_study(
     for name in begun_with_others(bench.cache, begun):
         bars.note(f"{name}: checkpoints of other settings are left as they are")
     made = _make(bench, missing, bars, together, workers, scheduler)
-    at_once = runs_at_once(len(missing), workers)
+    # Those on a cluster are counted as on a machine each.
+    sharing = Sharing(len(missing), workers)
     for piece, record in made:
-        record = {**record, "cost": {**record["cost"], "runs_at_once": at_once}}
+        shared = round(sharing.finished(time.monotonic() / 60, record["cost"]["minutes"]), 4)
+        record = {**record, "cost": {**record["cost"], "runs_at_once": shared}}
         if piece.name in failed:
             before = failed[piece.name]
             earlier = [*before.get("earlier_failures", []), before["failure"]]
