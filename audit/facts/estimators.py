@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
+from typing import NamedTuple
 
 from audit.facts.memo import once
 from audit.facts.training_logs import ArmLog, RunLog, read_logs
@@ -37,8 +39,7 @@ _FEWEST_LEVELS = 3
 WHITENINGS = frozenset({WHITENED, WHITENED_GROUPS})
 
 
-@dataclass(frozen=True, slots=True)
-class StepMatch:
+class StepMatch(NamedTuple):
     """The estimators that give the advantages of one step.
 
     Attributes
@@ -106,15 +107,17 @@ def printed(log: RunLog) -> Printed:
 
     A handful of values, such as 0, 0.5 and 1, are exact as they stand.
     """
-    levels = {reward for step in log.steps for reward in step.get("rewards") or ()}
+    levels = set(log.every("rewards"))
     decimals = written_decimals(sorted(levels))
     rounded = len(levels) > _MOST_LEVELS and 1 < decimals < MOST_DECIMALS
-    sizes = Counter(abs(value) for step in log.steps for value in step.get("advantages") or ())
+    drawn = log.every("advantages")
+    sizes = set(map(abs, set(drawn)))
     largest = max(sizes, default=inf)
+    often = sum(map(drawn.count, {largest, -largest}))
     return Printed(
         written_decimals(sorted(sizes)),
         0.5 * 10.0**-decimals if rounded else 0.0,
-        largest if sizes[largest] > 1 else inf,
+        largest if often > 1 else inf,
     )
 
 
@@ -154,16 +157,12 @@ def _matches(log: RunLog) -> tuple[StepMatch, ...]:
     size, due = log.group_size, declared(log)
     known: dict[tuple[tuple[float, ...], tuple[float, ...]], tuple[EstimatorMatch, bool]] = {}
     found: list[StepMatch] = []
-    batches = [
-        (place, step.get("step", place + 1), tuple(step["rewards"]), tuple(step["advantages"]))
-        for place, step in enumerate(log.steps)
-        if step.get("rewards") and step.get("advantages")
-    ]
+    batches = log.batches
     if not size or not batches:
         return ()
-    decimals = written_decimals([value for *_, drawn in batches for value in drawn])
+    decimals = written_decimals(list(set(chain.from_iterable(b.advantages for b in batches))))
     _, epsilon, _ = log.advantage
-    for place, number, rewards, advantages in batches:
+    for place, rewards, advantages in batches:
         if len(rewards) != len(advantages) or len(rewards) % size:
             continue
         key = rewards, advantages
@@ -179,7 +178,7 @@ def _matches(log: RunLog) -> tuple[StepMatch, ...]:
                 # Its standard deviation may be that of a larger batch, of which this is a part.
                 match, again = EstimatorMatch(match.names | {due}), False
             known[key] = match, again
-        found.append(StepMatch(place, number, *known[key]))
+        found.append(StepMatch(place, log.steps[place].get("step", place + 1), *known[key]))
     return tuple(found)
 
 

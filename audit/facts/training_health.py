@@ -37,7 +37,8 @@ def steps_without_spread(log: RunLog) -> int | None:
 
 def steps_cut_off(log: RunLog) -> int | None:
     """Return the logged steps if all responses of all of them were cut off, else 0."""
-    return _if_all(map(_cut_off, log.steps), lambda share: share >= 1)
+    shares = (_cut_off(step, metrics=log.has_metrics) for step in log.steps)
+    return _if_all(shares, lambda share: share >= 1)
 
 
 def logged(update: Mapping[str, Any], names: Iterable[str]) -> float | None:
@@ -92,7 +93,7 @@ def _flat_share(step: Mapping[str, Any]) -> float | None:
     return float(max(spreads) == 0) if spreads else None
 
 
-def _cut_off(step: Mapping[str, Any]) -> float | None:
+def _cut_off(step: Mapping[str, Any], *, metrics: bool) -> float | None:
     """Return 1 where all responses of a step were cut off, less where some were not."""
     told = False
     for update in step.get("updates") or ():
@@ -101,6 +102,6 @@ def _cut_off(step: Mapping[str, Any]) -> float | None:
             if not all(audit.get("truncated") for audit in audits):
                 return 0.0
             told = True
-    if told:
-        return 1.0
+    if told or not metrics:
+        return 1.0 if told else None
     return min(_known(step, lambda update: logged(update, CUT_OFF_SHARES)), default=None)
