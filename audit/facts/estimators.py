@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from math import inf
 from typing import NamedTuple
@@ -155,7 +156,6 @@ def _groups(values: Sequence[float], size: int) -> list[Sequence[float]]:
 
 def _matches(log: RunLog) -> tuple[StepMatch, ...]:
     size, due = log.group_size, declared(log)
-    known: dict[tuple[tuple[float, ...], tuple[float, ...]], tuple[EstimatorMatch, bool]] = {}
     found: list[StepMatch] = []
     batches = log.batches
     if not size or not batches:
@@ -165,21 +165,31 @@ def _matches(log: RunLog) -> tuple[StepMatch, ...]:
     for place, rewards, advantages in batches:
         if len(rewards) != len(advantages) or len(rewards) % size:
             continue
-        key = rewards, advantages
-        if key not in known:  # batches of 0/1 rewards repeat
-            groups, theirs = _groups(rewards, size), _groups(advantages, size)
-            match = matching_estimators(groups, theirs, decimals, epsilon)
-            apart = due is not None and due not in match.names
-            apart = apart and (
-                bool(match.names & WHITENINGS) or (due == BATCH_SCALED and not match.names)
-            )
-            again = apart and is_rescaled(str(due), groups, theirs, decimals, epsilon)
-            if again and due == BATCH_SCALED and match.names <= WHITENINGS and match.ddof is None:
-                # Its standard deviation may be that of a larger batch, of which this is a part.
-                match, again = EstimatorMatch(match.names | {due}), False
-            known[key] = match, again
-        found.append(StepMatch(place, log.steps[place].get("step", place + 1), *known[key]))
+        number = log.steps[place].get("step", place + 1)
+        match, again = _match(rewards, advantages, size, due, decimals, epsilon)
+        found.append(StepMatch(place, number, match, again))
     return tuple(found)
+
+
+@lru_cache(maxsize=4096)  # batches of 0/1 rewards repeat
+def _match(
+    rewards: tuple[float, ...],
+    advantages: tuple[float, ...],
+    size: int,
+    due: str | None,
+    decimals: int,
+    epsilon: float,
+) -> tuple[EstimatorMatch, bool]:
+    """Return what fits one batch, and whether it is the declared estimator's, rescaled."""
+    groups, theirs = _groups(rewards, size), _groups(advantages, size)
+    match = matching_estimators(groups, theirs, decimals, epsilon)
+    apart = due is not None and due not in match.names
+    apart = apart and (bool(match.names & WHITENINGS) or (due == BATCH_SCALED and not match.names))
+    again = apart and is_rescaled(str(due), groups, theirs, decimals, epsilon)
+    if again and due == BATCH_SCALED and match.names <= WHITENINGS and match.ddof is None:
+        # Its standard deviation may be that of a larger batch, of which this is a part.
+        return EstimatorMatch(match.names | {due}), False
+    return match, again
 
 
 def shared_estimator(matches: Iterable[StepMatch]) -> str | None:

@@ -7,6 +7,7 @@ by response.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from audit.facts.training_logs import RunLog
@@ -41,17 +42,22 @@ def steps_cut_off(log: RunLog) -> int | None:
     return _if_all(shares, lambda share: share >= 1)
 
 
-def logged(update: Mapping[str, Any], names: Iterable[str]) -> float | None:
+def logged(update: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
     """Return the first figure of an update that a trainer logged under one of several names."""
     metrics = update.get("metrics")
     if not metrics:
         return None
-    for name in names:
-        for key in (name, *(prefix + name for prefix in _PREFIXES)):
-            value = metrics.get(key)
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                return float(value)
+    for key in _spelled(names):
+        value = metrics.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
     return None
+
+
+@cache
+def _spelled(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return each name as it stands and with each prefix."""
+    return tuple(prefix + name for name in names for prefix in ("", *_PREFIXES))
 
 
 def gradient_of(update: Mapping[str, Any]) -> float | None:

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 
@@ -146,6 +146,7 @@ def log_ratio_in_region(arm: ArmLog) -> Iterator[CheckResult]:
     yield Passed(held)
 
 
+@lru_cache(maxsize=256)  # runs of one recipe have one region
 def _edges(region: Region) -> list[float]:
     """Log ratios from which on both log-probabilities are at least 2^-2, 2^-1 and so on.
 
