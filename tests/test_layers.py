@@ -34,7 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config",),
     ("schema", "sources"),
     ("stats*", "published", "reading", "writing", "simulation", "run_record"),
-    ("git",),
+    ("git", "stores", "cluster", "installed"),
     (
         "pointer",
         "finding",
