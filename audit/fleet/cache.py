@@ -9,6 +9,7 @@ at an earlier commit where nothing since has touched the file.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -91,7 +92,12 @@ def _judge_key(judge: Judge) -> str:
     policies = [judge.policy.waivers, *(o.values.get("waivers") for o in judge.policy.overrides)]
     day = today().isoformat() if any(policies) else ""
     said = replace(judge, policy=replace(judge.policy, file=None))
-    return _digest([_FORM, code_digest(), list(version_lines()), day, plain(said)])
+    return _digest([_FORM, *_installed(), day, plain(said)])
+
+
+@functools.cache
+def _installed() -> tuple[str, ...]:
+    return code_digest(), *version_lines()
 
 
 def _after(key: str, listing: Listing) -> str:
