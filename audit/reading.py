@@ -14,14 +14,17 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import os
 import re
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from audit.errors import InputError
+from audit.paths import is_file
 from audit.pointer import join
 
 LARGEST_INTEGER = 2**53
@@ -61,11 +64,16 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as it was read: its name for people, its bytes and their SHA-256."""
+    """A file as it was read: its name for people, its bytes and their SHA-256.
+
+    ``beside`` reads a file by its path from the folder of this one, and raises `InputError` where
+    it cannot; None where there is no folder, as for standard input.
+    """
 
     name: str
     data: bytes
     sha256: str
+    beside: Callable[[str], bytes] | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -73,9 +81,23 @@ class Source:
         return self.data.decode("utf-8-sig")
 
 
-def source_of(name: str, data: bytes) -> Source:
+def source_of(name: str, data: bytes, beside: Callable[[str], bytes] | None = None) -> Source:
     """Return bytes that were read elsewhere as a source."""
-    return Source(name, data, hashlib.sha256(data).hexdigest())
+    return Source(name, data, hashlib.sha256(data).hexdigest(), beside)
+
+
+def noting_beside(source: Source) -> tuple[Source, dict[str, str]]:
+    """Return the source, and the SHA-256 by path of all files that will be read beside it."""
+    read, noted = source.beside, dict[str, str]()
+    if read is None:
+        return source, noted
+
+    def noting(path: str) -> bytes:
+        data = read(path)
+        noted[path] = hashlib.sha256(data).hexdigest()
+        return data
+
+    return replace(source, beside=noting), noted
 
 
 def read_source(path: str | Path) -> Source:
@@ -87,6 +109,7 @@ def read_source(path: str | Path) -> Source:
         When it cannot be opened, is a folder or is larger than 1 GiB.
     """
     name = str(path)
+    beside = None
     try:
         if name == "-":
             name = "<stdin>"
@@ -94,6 +117,7 @@ def read_source(path: str | Path) -> Source:
                 raise InputError("standard input is closed", path=name)
             data = _bounded(sys.stdin.buffer)
         else:
+            beside = partial(_read_beside, Path(path).parent)
             with Path(path).open("rb") as file:
                 data = _bounded(file)
     except OSError as error:
@@ -102,7 +126,19 @@ def read_source(path: str | Path) -> Source:
         raise InputError(f"cannot be read: {error}", path=name.replace("\0", "\\0")) from None
     if len(data) > LARGEST_FILE_BYTES:
         raise InputError("larger than 1 GiB, the most that is read", path=name)
-    return source_of(name, data)
+    return source_of(name, data, beside)
+
+
+def _read_beside(folder: Path, path: str) -> bytes:
+    """Read an ordinary file below a folder that no link leads out of."""
+    real, top = os.path.realpath(folder / path), os.path.realpath(folder)
+    if os.path.commonpath([real, top]) != top:
+        raise InputError("is a link out of the folder")
+    if not os.path.lexists(real):
+        raise InputError("is missing")
+    if not is_file(real):
+        raise InputError("is no ordinary file")
+    return read_source(real).data
 
 
 def _bounded(file: BinaryIO) -> bytes:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit.display import Displayed
 from audit.errors import InputError, NotResultsError, UsageError
+from audit.outcomes_file import inlined, read_beside
 from audit.paths import is_folder
 from audit.pointer import join
 from audit.reading import Defect, Source, parse, read_source, source_of
@@ -237,11 +238,15 @@ class Results(Displayed):
         Name, bytes and SHA-256 of what was read.
     defects : tuple of Defect
         Non-finite numbers, duplicate keys and the like, taken out of ``document``.
+    beside : mapping of str to mapping
+        Outcomes that lie in files beside this one, by the pointer of their block. The document
+        names the files; the typed view has the lists.
     """
 
     document: dict[str, Any]
     source: Source
     defects: tuple[Defect, ...] = field(default=())
+    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     # What audit.facts derived from the document, by the name of the derivation.
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -282,7 +287,7 @@ class Results(Displayed):
         if self.faults or self.defects:
             faulty = [fault.pointer for fault in schema_faults(self.document)]
             sound = sound_part(self.document, faulty)
-        return None if sound is None else with_whole_numbers(sound)
+        return None if sound is None else inlined(with_whole_numbers(sound), self.beside)
 
     @property
     def usable(self) -> dict[str, Any]:
@@ -432,6 +437,18 @@ def _brought_in(folder: str | Path) -> Mapping[str, Any]:
 
 def from_source(source: Source) -> Results:
     """Parse what was read into a :class:`Results`; raises like :func:`load`."""
+    document, defects = read_document(source)
+    return Results(document, source, defects, read_beside(document, source))
+
+
+def read_document(source: Source) -> tuple[dict[str, Any], tuple[Defect, ...]]:
+    """Return the document of a results file, outcomes beside it left alone, and its defects.
+
+    Raises
+    ------
+    InputError
+        Like :func:`load`.
+    """
     try:
         document, defects = parse(source)
     except InputError:
@@ -442,7 +459,7 @@ def from_source(source: Source) -> Results:
             raise
         raise InputError(f"not a results file: it looks like {what}", path=source.name) from None
     _require_version(document, source)
-    return Results(document, source, defects)
+    return document, defects
 
 
 def from_document(document: dict[str, Any], name: str = "<memory>") -> Results:

@@ -1,6 +1,6 @@
 """Error rates of the judgement, from simulated results documents through ``analyse``.
 
-    python benchmarks/calibration.py --state build/calibration.jsonl --out benchmarks/calibration.md
+    python benchmarks/calibration.py --write benchmarks/calibration.md
 
 One process, about twenty minutes of CPU. Every cell gets a third of its studies, then another; what
 is in the state file is not run again, so an interrupted run goes on where it was. Exit status 1
@@ -199,7 +199,7 @@ def _told(cell: Cell, count: Count, event: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--state", type=Path, default=Path("build/calibration.jsonl"))
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--write", type=Path)
     parser.add_argument("--only", default="", help="sections whose title has these words")
     parser.add_argument("--table-only", action="store_true", help="print what the state file has")
     options = parser.parse_args()
@@ -207,8 +207,8 @@ def main() -> int:
     if not options.table_only:
         measure(options.state, wanted)
     text, outside = page(by_cell(recorded(options.state)))
-    if options.out:
-        options.out.write_text(text, encoding="utf-8")
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
     else:
         print(text)
     for problem in outside:

@@ -6,7 +6,7 @@ alone or beside those that give the same logged values on the same rewards. Then
 steps, the trainer falls back to another estimator from some step on: found at once means that
 ``audit verify`` names exactly that step. Run::
 
-    python benchmarks/estimators.py [--logs N] [-o benchmarks/estimators.md]
+    python benchmarks/estimators.py [--logs N] [--write benchmarks/estimators.md]
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ def main() -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logs", type=int, default=200, help="simulated logs a cell")
-    parser.add_argument("-o", "--output", type=Path, help="Markdown file; standard output else")
+    parser.add_argument("--write", type=Path, help="Markdown file; standard output else")
     given = parser.parse_args()
     text = page(given.logs)
     if given.output:

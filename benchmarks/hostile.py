@@ -3,7 +3,7 @@
 Each input must end in a report or in one line: no exception but ``AuditError``, no rule that
 raises (status 3), none slower than 5 s, memory below the stated multiple of the file. Run::
 
-    python benchmarks/hostile.py [--inputs 20000] [--seed 1] [-o benchmarks/hostile.md]
+    python benchmarks/hostile.py [--inputs 20000] [--seed 1] [--write benchmarks/hostile.md]
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for inputs that break a promise")
-    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
     outcomes: Counter[tuple[str, str]] = Counter()
     slowest = 0.0
@@ -154,8 +154,8 @@ def main() -> None:
             print(f"{number + 1} inputs, slowest {slowest:.2f} s", file=sys.stderr)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     text = report(options, outcomes, slowest, peak)
-    if options.output:
-        options.output.write_text(text, encoding="utf-8")
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
     else:
         print(text)
 

@@ -1,6 +1,6 @@
 """A newcomer's path timed: from ``pip install`` to a refused claim in his own lm-eval output.
 
-    python benchmarks/newcomer.py [-o benchmarks/newcomer.md]
+    python benchmarks/newcomer.py [--write benchmarks/newcomer.md]
 
 Makes an empty virtual environment first, which is not counted; then runs the commands a user would
 type, each timed, over lm-evaluation-harness output of two arms with three runs each. Needs a
@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from measuring import add_load_option, conditions, publish, quiet
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = "tests/data/foreign/lm_eval"
@@ -31,8 +32,10 @@ COMMANDS = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--write", type=Path, help="write the table to this file")
+    add_load_option(parser)
     options = parser.parse_args()
+    load = quiet(options)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
@@ -55,18 +58,14 @@ def main() -> None:
     lines = [
         "# A newcomer's path",
         "",
-        f"By `python benchmarks/newcomer.py`; Python {platform.python_version()}, "
-        f"{len(os.sched_getaffinity(0))} processors, load {os.getloadavg()[0]:.1f} when it ended.",
+        f"Written by `python benchmarks/newcomer.py`. {conditions(load)}",
         "The last command prints the refused claim and what would settle it.",
         "",
         "| command | seconds | exit status |",
         "| --- | --- | --- |",
         *rows,
     ]
-    text = "\n".join(lines) + "\n"
-    if options.output:
-        options.output.write_text(text, encoding="utf-8")
-    print(text, end="")
+    publish("\n".join(lines) + "\n", options)
 
 
 if __name__ == "__main__":

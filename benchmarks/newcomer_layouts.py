@@ -1,6 +1,6 @@
 """A newcomer's path from the files of ten families of tools to a verdict: commands and questions.
 
-    python benchmarks/newcomer_layouts.py [-o benchmarks/newcomer_layouts.md]
+    python benchmarks/newcomer_layouts.py [--write benchmarks/newcomer_layouts.md]
 
 Six trainings (two arms of three seeds) are written in each layout by the makers of the tests, then
 `audit import FOLDER --control NAME -o results.json` is run with no other option, and `audit gate`
@@ -59,11 +59,11 @@ class Walked:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
     text = page([walk(layout) for layout in LAYOUTS])
-    if options.output:
-        options.output.write_text(text, encoding="utf-8")
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
     print(text, end="")
 
 

@@ -1,7 +1,7 @@
 """What passes as a supported claim though it should not: each trick now, and in an older version.
 
     git worktree add ../old REVISION     # with an environment of its own, audit installed in it
-    python benchmarks/past_the_gate.py --before ../old/.venv/bin/python --out FILE
+    python benchmarks/past_the_gate.py --before ../old/.venv/bin/python --write FILE
 
 One process, about four minutes of CPU. What is in the state file is not run again. Exit status 1
 where a trick passes that is refused whatever the outcomes are.
@@ -203,12 +203,12 @@ def main() -> int:
     parser.add_argument("--state", type=Path, default=Path("build/past_the_gate.jsonl"))
     parser.add_argument("--before", type=Path, help="python of an older version of audit")
     parser.add_argument("--revision", default="80d2e5b", help="what the older version is called")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
     done = measure(options.state, options.before)
     text = page(done, options.revision)
-    if options.out:
-        options.out.write_text(text, encoding="utf-8")
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
     else:
         print(text)
     wrong = list(let_by(done))

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -24,6 +22,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # before numpy is loaded
 
 import numpy as np  # noqa: E402 - after the number of threads is set
+from measuring import add_load_option, conditions, publish, quiet, used  # noqa: E402 - as above
 
 from audit.stats import Components, SequentialPlan, plan_needed  # noqa: E402 - as above
 from audit.stats.boundary import boundary  # noqa: E402 - as above
@@ -79,27 +78,18 @@ def _one(work: Callable[[], object]) -> float:
 
 def started(command: list[str]) -> float:
     """Return the median CPU seconds of a process and what it starts."""
-    _process(command)
-    return median(_process(command) for _ in range(TIMES))
+    used(command, allowed=(0,))
+    return median(used(command, allowed=(0,)).cpu for _ in range(TIMES))
 
 
-def _process(command: list[str]) -> float:
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"{command} ended with {child.returncode}")
-    return usage.ru_utime + usage.ru_stime
-
-
-def table(found: list[Row]) -> str:
+def table(found: list[Row], load: float) -> str:
     lines = [
         "# CPU time of planning",
         "",
         "Written by `python benchmarks/planning_speed.py --write benchmarks/planning_speed.md`.",
         f"Median CPU milliseconds of {TIMES}, nothing cached, one thread; commands are whole "
         "processes.",
-        f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}.",
+        conditions(load, "numpy", "scipy"),
         "",
         "| what | ms | at most |",
         "|---|---:|---:|",
@@ -113,12 +103,11 @@ def table(found: list[Row]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", type=Path, help="write the table to this file")
+    add_load_option(parser)
     options = parser.parse_args()
+    load = quiet(options)
     found = rows()
-    text = table(found)
-    print(text)
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
+    publish(table(found, load), options)
     return int(any(most is not None and seconds > most for _, seconds, most in found))
 
 

@@ -1,7 +1,7 @@
 """How many true gains are still supported: each study judged now and by an older version.
 
-    git worktree add ../old REVISION     # with an environment of its own, audit installed in it
-    python benchmarks/power_kept.py --before ../old/.venv/bin/python --out benchmarks/power_kept.md
+    git worktree add ../old REVISION     # PYTHON: of an environment with it installed
+    python benchmarks/power_kept.py --before PYTHON --write benchmarks/power_kept.md
 
 One process, about two minutes of CPU. What is in the state file is not run again. Exit status 1
 where an honest design loses more than 0.01 beyond the chance of these studies.
@@ -360,12 +360,12 @@ def main() -> int:
     parser.add_argument("--state", type=Path, default=Path("build/power_kept.jsonl"))
     parser.add_argument("--before", type=Path, required=True, help="python of an older version")
     parser.add_argument("--revision", default="80d2e5b", help="what the older version is called")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
     done = measure(options.state, options.before)
     text = page(done, options.revision)
-    if options.out:
-        options.out.write_text(text, encoding="utf-8")
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
     else:
         print(text)
     wrong = [d.name for d in DESIGNS if d.honest and loses_too_much(done[d.name])]

@@ -9,15 +9,11 @@ seconds are the median of the runs, memory is the largest resident set of any::
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import subprocess
 import sys
 import tempfile
-import time
-from importlib import metadata
 from pathlib import Path
-from statistics import median
+
+from measuring import Used, add_load_option, conditions, median_of, publish, quiet, used
 
 ROOT = Path(__file__).resolve().parent.parent
 FULL = ROOT / "tests" / "data" / "results" / "full.json"
@@ -31,21 +27,16 @@ CASES: list[tuple[str, list[str], int]] = [
 ]
 
 
-def once(arguments: list[str], figures: int) -> tuple[float, float, float]:
-    """Return wall seconds, CPU seconds and MiB of one run, the page checked."""
+def once(arguments: list[str], figures: int) -> Used:
+    """Return what one run used, the page checked."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page"
         command = [sys.executable, "-m", "audit", "render", str(FULL), "-o", str(page), *arguments]
-        start = time.perf_counter()
-        child = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
-        _, status, used = os.wait4(child.pid, 0)
-        wall = time.perf_counter() - start
-        if status:
-            raise SystemExit(f"{' '.join(command)} ended with status {status}")
+        found = used(command, allowed=(0,), cwd=ROOT)
         drawn = len(list(Path(folder).glob("figures/*.svg"))) or page.read_text().count("<figure>")
         if drawn != figures:
             raise SystemExit(f"{drawn} figures where {figures} were expected")
-        return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+        return found
 
 
 def table() -> str:
@@ -55,25 +46,23 @@ def table() -> str:
     ]
     for name, arguments, figures in CASES:
         runs = [once(arguments, figures) for _ in range(RUNS)]
-        wall, cpu = (median(run[n] for run in runs) for n in (0, 1))
-        lines.append(f"| {name} | {wall:.2f} | {cpu:.2f} | {max(run[2] for run in runs):.0f} |")
+        wall, cpu = (median_of(runs, figure) for figure in ("wall", "cpu"))
+        lines.append(f"| {name} | {wall:.2f} | {cpu:.2f} | {max(run.mib for run in runs):.0f} |")
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", metavar="FILE", type=Path)
+    add_load_option(parser)
     options = parser.parse_args()
-    packages = ", ".join(f"{name} {metadata.version(name)}" for name in ("matplotlib", "jinja2"))
+    load = quiet(options)
     text = (
         "# Rendering a page\n\n"
-        f"Median of {RUNS} cold processes each, {FULL.stat().st_size / 1024:.0f} KiB of results, "
-        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start, "
-        f"Python {platform.python_version()}, {packages}.\n\n{table()}\n"
+        f"Median of {RUNS} cold processes each, {FULL.stat().st_size / 1024:.0f} KiB of results. "
+        f"{conditions(load, 'matplotlib', 'jinja2')}\n\n{table()}\n"
     )
-    print(text)
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
+    publish(text, options)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Speed of the exact resampling methods beside the Monte Carlo they replace, in one run.
 
-1319 tasks, 4 samples a task, one process, one thread. The two methods of a comparison take turns
-of 0.1 s or one call, whichever is longer, after one warm-up each; every figure is the median call.
-Comparisons whose package is not installed are reported as not measured. The peers live outside
-the project's dependencies (rliable's own dependency `arch` needs pandas below 3)::
+1319 tasks, 4 samples a task, one process, one thread, CPU seconds. The two methods of a comparison
+take turns after one warm-up each; a turn of ours is as many calls as take 0.1 s, one of the peer's
+is one call. The ratio is taken within each turn, and its median is shown. Comparisons whose package
+is not installed are reported as not measured. The peers live outside the project's dependencies
+(rliable's own dependency `arch` needs pandas below 3)::
 
     python -m pip install whileai rliable "pandas<3"
     python benchmarks/stats_speed.py --write benchmarks/stats_speed.md
@@ -13,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import time
 import warnings
 from collections.abc import Callable
@@ -27,6 +27,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # before numpy is loaded: one thread for everyone
 
 import numpy as np  # noqa: E402 - after the number of threads is set
+from measuring import add_load_option, conditions, publish, quiet  # noqa: E402 - as above
 
 from audit.stats import (  # noqa: E402 - as above
     exact_bootstrap,
@@ -46,6 +47,7 @@ class Row:
     what: str
     ours: float | None
     peer: float | None
+    ratio: float | None
     goal: str
     note: str
 
@@ -53,11 +55,11 @@ class Row:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", type=Path, help="write the table to this file")
+    add_load_option(parser)
     options = parser.parse_args()
-    table = rendered(measured())
-    print(table)
-    if options.write:
-        options.write.write_text(table, encoding="utf-8")
+    load = quiet(options)
+    table = rendered(measured(), load)
+    publish(table, options)
 
 
 def measured() -> list[Row]:
@@ -79,19 +81,22 @@ def arms(seeds: int) -> tuple[Any, Any]:
 
 
 def side_by_side(
-    ours: Callable[[], object], peer: Callable[[], object], repeats: int
-) -> tuple[float, float]:
-    """Return both medians; the two take turns, so that a busy machine slows both."""
+    ours: Callable[[], object], peer: Callable[[], object], turns: int
+) -> tuple[float, float, float]:
+    """Return the median CPU seconds of a call of each, and the median of the turns' ratios."""
     ours(), peer()
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(repeats):
-        for calls, method in zip(times, (ours, peer), strict=True):
-            turn_ends = time.perf_counter() + TURN_SECONDS
-            while not calls or time.perf_counter() < turn_ends:
-                start = time.perf_counter()
-                method()
-                calls.append(time.perf_counter() - start)
-    return median(times[0]), median(times[1])
+    times = [(call_seconds(ours, TURN_SECONDS), call_seconds(peer, 0.0)) for _ in range(turns)]
+    ratio = median(theirs / mine for mine, theirs in times)
+    return median(mine for mine, _ in times), median(theirs for _, theirs in times), ratio
+
+
+def call_seconds(method: Callable[[], object], at_least: float) -> float:
+    """Return the CPU seconds of a call: the mean of calls for at least so long, or of one."""
+    start, calls = time.process_time(), 0
+    while not calls or time.process_time() - start < at_least:
+        method()
+        calls += 1
+    return (time.process_time() - start) / calls
 
 
 def against_scipy(differences: Any) -> list[Row]:
@@ -133,7 +138,9 @@ def against_whileai(control: Any, treatment: Any, differences: Any) -> list[Row]
             or import_module("whileai.simulations.score.stats").compare_runs
         )
     except ImportError as error:
-        return [Row(name, None, None, "1000", f"not measured: {error}") for name in (what, both)]
+        return [
+            Row(name, None, None, None, "1000", f"not measured: {error}") for name in (what, both)
+        ]
     rows = [
         [{"task_id": f"t{t}", "reward": int(i < c)} for t, c in enumerate(run) for i in range(4)]
         for run in (control.tolist(), treatment.tolist())
@@ -162,7 +169,7 @@ def against_rliable(control: Any, treatment: Any) -> list[Row]:
             warnings.simplefilter("ignore")  # its imports warn of their own deprecations
             library = import_module("rliable.library")
     except ImportError as error:
-        return [Row(what, None, None, "20", f"not measured: {error}")]
+        return [Row(what, None, None, None, "20", f"not measured: {error}")]
     scores = {"difference": (treatment - control) / SAMPLES}
 
     def peer() -> object:
@@ -180,25 +187,23 @@ def against_rliable(control: Any, treatment: Any) -> list[Row]:
     return [Row(what, *side_by_side(ours, peer, 3), "20", note)]
 
 
-def rendered(rows: list[Row]) -> str:
+def rendered(rows: list[Row], load: float) -> str:
     names = ("numpy", "scipy", "whileai", "rliable")
     versions = ", ".join(f"{name} {version(name)}" for name in names)
-    machine = f"{os.cpu_count()} cores, {platform.machine()}"
     lines = [
         "# Speed of exact resampling",
         "",
         "Written by `python benchmarks/stats_speed.py --write benchmarks/stats_speed.md`.",
-        f"{TASKS} tasks, {SAMPLES} samples a task, one process, one thread. The two methods of a",
-        f"comparison take turns of {TURN_SECONDS} s or one call, whichever is longer; medians of",
-        "all calls. Other work may have shared the machine: read the ratios.",
-        f"Python {platform.python_version()}, {versions}; {machine}.",
+        f"{TASKS} tasks, {SAMPLES} samples a task, one process, one thread; CPU time. The two",
+        "methods of a comparison take turns; *times faster* is the median of the turns' ratios.",
+        f"{versions}; {conditions(load)}",
         "",
         "| comparison | audit, ms | peer, ms | times faster | goal | |",
         "|---|---:|---:|---:|---:|---|",
     ]
     for row in rows:
         ours, peer = (("-" if t is None else f"{t * 1e3:.3g}") for t in (row.ours, row.peer))
-        ratio = f"{row.peer / row.ours:,.0f}" if row.ours and row.peer else "not measured"
+        ratio = f"{row.ratio:,.0f}" if row.ratio else "not measured"
         lines.append(f"| {row.what} | {ours} | {peer} | {ratio} | {row.goal} | {row.note} |")
     return "\n".join(lines) + "\n"
 

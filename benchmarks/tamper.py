@@ -4,7 +4,7 @@ Every leaf of an artifact is changed alone, once crudely and once carefully; the
 moved, copied or dropped. A change counts as noticed when the report has a warning or error whose
 (rule, pointer) the untouched file lacks. Run::
 
-    python benchmarks/tamper.py [RESULTS.json] [--data train.jsonl] [-o benchmarks/tamper.md]
+    python benchmarks/tamper.py [RESULTS.json] [--data train.jsonl] [--write benchmarks/tamper.md]
 
 Without a file the project's own ``reports/gppo-framework/results.json`` is taken.
 """
@@ -280,13 +280,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", nargs="?", type=Path, default=OWN)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
     document = json.loads(options.results.read_text(encoding="utf-8"))
     tallies, missed = study(document, options.data)
     text = table(options.results.name, tallies, missed, options.data is not None)
-    if options.output:
-        options.output.write_text(text, encoding="utf-8")
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
     else:
         print(text)
 

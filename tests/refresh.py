@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import field
+import index
 from documented import ROOT, refresh
 from field_judged import judged
 from pull_requests import PULL_REQUESTS, commented, sample
@@ -47,6 +48,7 @@ def main_refresh() -> None:
         write(ROOT / name, printed(arguments))
     print(printed(["render", str(ROOT / "reports")]), end="")
     field.page(judged()).write(field.PAGE)
+    write(index.README, index.page())
     for name in PULL_REQUESTS:
         with tempfile.TemporaryDirectory() as folder:
             write(sample(name), commented(name, Path(folder))[1])

@@ -32,7 +32,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("importers*", "sound"),
     ("policy",),
     ("config",),
-    ("schema", "sources"),
+    ("schema", "sources", "outcomes_file"),
+    ("outcome_columns",),
     ("stats*", "published", "reading", "writing", "simulation", "run_record"),
     ("git", "stores", "cluster", "installed"),
     (

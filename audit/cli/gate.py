@@ -206,7 +206,7 @@ def _wanted(changes: Changes | None) -> Callable[[str], bool]:
     """Return which files are judged: those that changed, else all."""
     if changes is None:
         return lambda path: True
-    return lambda path: path == "-" or os.path.realpath(path) in changes.files
+    return lambda path: path == "-" or changes.touched(path)
 
 
 def _policy_changed(

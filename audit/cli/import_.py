@@ -13,7 +13,9 @@ from typing import Any
 from audit.claims import claimed_controls
 from audit.cli import import_folder
 from audit.cli.import_words import pair, scale_of
-from audit.cli.imported_file import finish, put
+from audit.cli.imported_file import BESIDE, INLINE, finish, guard_import
+from audit.cli.outcomes_output import in_json
+from audit.cli.output import publish
 from audit.errors import InputError, UsageError
 from audit.importers import IMPORTERS, fitting, importer
 from audit.importers.columns import MAPPED, ROLES
@@ -141,6 +143,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write a claim into the file, e.g. 'gain accuracy dapo over grpo'; may be repeated",
     )
     parser.add_argument(
+        "--outcomes",
+        choices=(INLINE, BESIDE),
+        default=INLINE,
+        help="where the outcomes of tasks go: into the results file, or as Parquet beside it "
+        "(needs -o)",
+    )
+    parser.add_argument(
         "--output",
         "-o",
         metavar="FILE",
@@ -173,7 +182,8 @@ def main(options: argparse.Namespace) -> int:
     document, notes = _document(options)
     if options.to:
         records = _records(document, options.retrieved)
-        put(records, options.output, force=options.force, inputs=_inputs(options))
+        guard_import(options.output, _inputs(options), force=options.force)
+        publish(in_json(records), options.output)
         return 0
     kept = finish(document, options, _inputs(options))
     if not options.quiet:

@@ -64,8 +64,11 @@ class Cache:
             if listing.missing:
                 return None
             if listing.earlier:
-                entry = self._files.read(_after(key, listing)) or {"file": None}
-        return entry["file"]
+                entry = self._files.read(_after(key, listing))
+                if entry is None:
+                    return None
+        same = all(_sha256_beside(source, name) == sha256 for name, sha256 in entry["beside"])
+        return entry["file"] if same else None
 
     def keep(self, judge: Judge, path: str, file: FileResult) -> None:
         """Store what came of a file."""
@@ -73,19 +76,24 @@ class Cache:
         if refused or not _can_be_read_twice(path):
             return
         key, listing = self._key(judge, file.name, file.sha256), file.listing
-        value: list[Any] | None = stored(replace(file, listing=None))
+        value: list[Any] | None = stored(replace(file, listing=None, beside=()))
         if listing is not None:
             self._history.keep(path, listing)
         if listing is not None and listing.earlier:
-            self._files.write(_after(key, listing), {"file": value})
+            self._files.write(_after(key, listing), {"beside": file.beside, "file": value})
             value = None
-        self._files.write(key, {"asks_history": file.may_hide_looks, "file": value})
+        entry = {"asks_history": file.may_hide_looks, "beside": file.beside, "file": value}
+        self._files.write(key, entry)
 
     def _key(self, judge: Judge, name: str, sha256: str) -> str:
         """Return the name of an entry: a digest of all that the result depends on."""
         if self._last is None or self._last[0] is not judge:
             self._last = judge, _judge_key(judge)
         return _digest([self._last[1], name, sha256])
+
+
+def _sha256_beside(source: Source, path: str) -> str | None:
+    return None if source.beside is None else hashlib.sha256(source.beside(path)).hexdigest()
 
 
 def _judge_key(judge: Judge) -> str:

@@ -59,6 +59,8 @@ class FileResult:
         Whether an earlier version of the file could undo a claim.
     listing : Listing or None
         What git says of earlier versions; None where it was not asked.
+    beside : tuple of (str, str)
+        Files that were read beside it, by their path from its folder, and their SHA-256.
     """
 
     name: str
@@ -80,6 +82,7 @@ class FileResult:
     not_searched: str = ""
     may_hide_looks: bool = False
     listing: Listing | None = None
+    beside: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from audit.finding import NotChecked, Severity, Waiver
 from audit.fleet.earlier_looks import Unrecorded, unrecorded_looks
 from audit.fleet.files import FileResult
 from audit.policy import CLAIM_RULES, Policy
-from audit.reading import Source
+from audit.reading import Source, noting_beside, read_source
 from audit.report import Report, verify
-from audit.results import Results, from_source, load
+from audit.results import Results, from_source
 from audit.safetext import shortened
 from audit.views.claim_view import views_of
 from audit.views.decision_view import decision_view
@@ -86,21 +86,23 @@ class Judge:
 
     def __call__(self, path: str) -> FileResult:
         """Return what came of one file, whatever happens to it."""
-        return self._judged(path, lambda: load(path), history=path)
+        return self._judged(path, lambda: read_source(path), history=path)
 
     def of_source(self, source: Source) -> FileResult:
         """Return the same of a file that was read elsewhere, earlier versions left aside."""
-        return self._judged(source.name, lambda: from_source(source), history=None)
+        return self._judged(source.name, lambda: source, history=None)
 
-    def _judged(self, path: str, read: Callable[[], Results], *, history: str | None) -> FileResult:
+    def _judged(self, path: str, read: Callable[[], Source], *, history: str | None) -> FileResult:
         try:
-            results = read()
+            source, beside = noting_beside(read())
+            results = from_source(source)
             report, unrecorded = self._with_history(history, results)
             found = replace(
                 judged(report, study_in_words(results)),
                 not_searched=unrecorded.missing,
                 may_hide_looks=unrecorded.wanted,
                 listing=unrecorded.listing,
+                beside=tuple(sorted(beside.items())),
             )
         except AuditError as error:
             return failed(path, error)

@@ -68,7 +68,7 @@ class KnownHistory:
             top, head, below = place
             touched = self._touched_since(top, known["head"], head)
             if touched is not None and below not in touched:
-                return listed(tuple((blob, commit) for blob, commit in known["blobs"]), present)
+                return listed(((blob, at, name) for blob, at, name in known["blobs"]), present)
         listing = listing_of(path, present)
         self.keep(path, listing)
         return listing
@@ -77,8 +77,8 @@ class KnownHistory:
         """Keep what git said of a file."""
         place = self.meet(path)
         if place is not None and not listing.missing:
-            blobs = [list(pair) for pair in listing.blobs]
-            self._write(_name(place[0], place[2]), {"head": place[1], "blobs": blobs})
+            known = {"head": place[1], "blobs": listing.blobs}
+            self._write(_name(place[0], place[2]), known)
 
     def _touched_since(self, top: Path, old: str, head: str) -> frozenset[str] | None:
         """Return the files that any commit since touched; None where these are not all there."""
