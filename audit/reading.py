@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from audit.errors import InputError
-from audit.paths import is_file
+from audit.paths import is_file, is_url
 from audit.pointer import join
+from audit.stores import kind_of, opened
 
 LARGEST_INTEGER = 2**53
 DEEPEST = 200
@@ -101,7 +102,7 @@ def noting_beside(source: Source) -> tuple[Source, dict[str, str]]:
 
 
 def read_source(path: str | Path) -> Source:
-    """Read a file, or standard input for ``"-"``, whole.
+    """Read a file, an object by its URL, or standard input for ``"-"``, whole.
 
     Raises
     ------
@@ -116,6 +117,10 @@ def read_source(path: str | Path) -> Source:
             if sys.stdin is None:  # closed by whoever started this process
                 raise InputError("standard input is closed", path=name)
             data = _bounded(sys.stdin.buffer)
+        elif is_url(name):
+            beside = partial(_read_beside_object, name)
+            with opened(name) as file:
+                data = _bounded(file)
         else:
             beside = partial(_read_beside, Path(path).parent)
             with Path(path).open("rb") as file:
@@ -139,6 +144,14 @@ def _read_beside(folder: Path, path: str) -> bytes:
     if not is_file(real):
         raise InputError("is no ordinary file")
     return read_source(real).data
+
+
+def _read_beside_object(url: str, path: str) -> bytes:
+    """Read an object below the folder of another."""
+    there = f"{url.rpartition('/')[0]}/{path}"
+    if kind_of(there) is None:
+        raise InputError("is missing")
+    return read_source(there).data
 
 
 def _bounded(file: BinaryIO) -> bytes:

@@ -59,7 +59,7 @@ class Cache:
         entry = self._files.read(key)
         if entry is None:
             return None
-        if entry["asks_history"]:
+        if entry["asks_history"] and not is_url(path):
             listing = self._history.listing_of(path, source.data)
             if listing.missing:
                 return None

@@ -10,6 +10,7 @@ from audit.analysis.earlier import may_hide_looks, spent_looks
 from audit.analysis.study import SpentLook
 from audit.errors import AuditError, InputError, OutcomesError
 from audit.fleet.history import MOST_BYTES, EarlierVersion, Listing, listing_of, versions_in
+from audit.paths import is_url
 from audit.reading import Source
 from audit.results import Results, from_source
 
@@ -46,13 +47,14 @@ def unrecorded_looks(
     Parameters
     ----------
     path : str or None
-        Of the file; ``-`` has no history. None where the history is read elsewhere.
+        Of the file; ``-`` and an object in a store have no history. None where the history is
+        read elsewhere.
     results : Results
     claims : sequence of ClaimResult
         Of that file, judged by what it records.
     """
     wanted = any(map(may_hide_looks, claims))
-    if path is None or path == "-" or not wanted:
+    if path is None or path == "-" or is_url(path) or not wanted:
         return Unrecorded(wanted=wanted)
     listing = listing_of(path, results.source.data)
     history = versions_in(listing, path)
