@@ -76,7 +76,7 @@ def is_pattern(url: str) -> bool:
 
 
 def matches_of(url: str) -> list[str]:
-    """Return the URLs that a pattern matches, sorted.
+    """Return the URLs that a pattern matches, sorted; hidden names only where it names some.
 
     Raises
     ------
@@ -87,7 +87,10 @@ def matches_of(url: str) -> list[str]:
     with _told(url):
         system, path = _system(url)
         _, top = _system(start + "/")
-        return sorted(f"{start}/{_below(top, found)}" for found in system.glob(path))
+        found = [_below(top, match) for match in system.glob(path)]
+    if "/." not in url:
+        found = [below for below in found if "/." not in f"/{below}"]
+    return sorted(f"{start}/{below}" for below in found)
 
 
 def _below(top: str, path: str) -> str:
@@ -118,8 +121,8 @@ def _refuse_secrets(url: str) -> None:
     if (sign and (web or ":" in user)) or (web and parts.query):
         host = parts.netloc.rpartition("@")[2]
         raise InputError(
-            "the URL may carry a secret, which outputs would print: set what the store asks for in "
-            "its environment variables or files",
+            "may carry a secret, which outputs would print; give the store what it asks for in "
+            "its own variables or files",
             path=f"{parts.scheme}://{host}{parts.path}",
         )
     if "::" in url:
