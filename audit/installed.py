@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 # What verdicts and pages are computed with, then what training needs.
 PACKAGES = (
     "numpy",
-    "scipy",
     "jsonschema-rs",
     "pandas",
     "matplotlib",

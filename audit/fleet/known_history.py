@@ -61,7 +61,7 @@ class KnownHistory:
         return None if head is None else (here.top, head, file.relative_to(here.top).as_posix())
 
     def listing_of(self, path: str, present: bytes) -> Listing:
-        """Return what git says of a file, asked anew where something may have changed."""
+        """Return what git says of a file, asked again where something may have changed."""
         place = self.meet(path)
         known = None if place is None else self._read(_name(place[0], place[2]))
         if place is not None and known is not None:

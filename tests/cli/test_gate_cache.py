@@ -17,7 +17,8 @@ from made_fleet import CARRIED, DATA, ONE_SEED, commit, document, git, repositor
 
 from audit.cli.main import main
 from audit.finding import Waiver
-from audit.fleet import cache, history, judging, known_history, signed_files, visiting
+from audit.fleet import cache, history, known_history, signed_files, visiting
+from audit.fleet.files import FileResult
 from audit.fleet.judging import FINDINGS, PLACES, ROWS, Judge
 from audit.fleet.stored import plain, restored_file, stored
 from audit.outcomes_file import set_beside
@@ -268,7 +269,7 @@ def cut(data: bytes) -> bytes:
 def passing(data: bytes) -> bytes:
     signature, _, text = data.partition(b"\n")
     entry = json.loads(text)
-    names = list(judging.FileResult.__dataclass_fields__)
+    names = list(FileResult.__dataclass_fields__)
     told = [name for name in names if name not in ("report", "error")]
     entry["file"][0][told.index("exit_status")] = 0
     return signature + b"\n" + json.dumps(entry).encode()
@@ -447,11 +448,11 @@ def test_what_git_said_before_is_what_it_says_now(
         git(top, "reset", "-q", "--hard", "HEAD~2")
 
     acts: list[Callable[[], None]] = [lambda: edit(full), lambda: edit(full), side_branch]
-    acts += [lambda: git(top, "commit", "-q", "--allow-empty", "-m", "none") and None]
+    acts += [lambda: print(git(top, "commit", "-q", "--allow-empty", "-m", "none"))]
     acts += [rename, back, lambda: edit(quiet)]
     files = signed_files.SignedFiles(tmp_path / "cache", KEY.encode())
     asked: list[str] = []
-    real = known_history.listing_of
+    real = history.listing_of
 
     def noting(path: str, present: bytes) -> history.Listing:
         asked.append(Path(path).parent.name)

@@ -89,7 +89,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
     assert b"looks-not-recorded" in alone[0]["json"]
     with distributed.Client(cluster) as client:
         workers = client.run(os.getpid)
-    killed = []
+    killed: list[int] = []
 
     def killing(results: Iterable[FileResult], total: int, *, wanted: bool) -> Iterator[FileResult]:
         for result in results:
