@@ -125,7 +125,7 @@ def _fingerprint(finding: Finding) -> str:
 def _uri(name: str) -> str:
     """Return a URI reference: relative names stay relative, so that a checkout anywhere fits."""
     if is_url(name):
-        return quote(name.encode("utf-8", "replace"), safe="/:@")
+        return quote(name.encode("utf-8", "replace"), safe="/:")
     path = Path(name)
     quoted = quote(path.as_posix().encode("utf-8", "replace"))
     return f"file://{quoted}" if path.is_absolute() else quoted
