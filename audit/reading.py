@@ -24,15 +24,16 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from audit.errors import InputError
-from audit.paths import is_file
+from audit.paths import is_file, is_url
 from audit.pointer import join
+from audit.stores import kind_of, opened
 
 LARGEST_INTEGER = 2**53
 DEEPEST = 200
@@ -104,8 +105,22 @@ def source_of(name: str, data: bytes, beside: Callable[[str], bytes] | None = No
     return Source(name, data, hashlib.sha256(data).hexdigest(), beside)
 
 
+def noting_beside(source: Source) -> tuple[Source, dict[str, str]]:
+    """Return the source, and the SHA-256 by path of all files that will be read beside it."""
+    read, noted = source.beside, dict[str, str]()
+    if read is None:
+        return source, noted
+
+    def noting(path: str) -> bytes:
+        data = read(path)
+        noted[path] = hashlib.sha256(data).hexdigest()
+        return data
+
+    return replace(source, beside=noting), noted
+
+
 def read_source(path: str | Path) -> Source:
-    """Read a file, or standard input for ``"-"``, whole.
+    """Read a file, an object by its URL, or standard input for ``"-"``, whole.
 
     Raises
     ------
@@ -120,6 +135,10 @@ def read_source(path: str | Path) -> Source:
             if sys.stdin is None:  # closed by whoever started this process
                 raise InputError("standard input is closed", path=name)
             data = _bounded(sys.stdin.buffer)
+        elif is_url(name):
+            beside = partial(_read_beside_object, name)
+            with opened(name) as file:
+                data = _bounded(file)
         else:
             beside = partial(_read_beside, Path(path).parent)
             with Path(path).open("rb") as file:
@@ -143,6 +162,14 @@ def _read_beside(folder: Path, path: str) -> bytes:
     if not is_file(real):
         raise InputError("is no ordinary file")
     return read_source(real).data
+
+
+def _read_beside_object(url: str, path: str) -> bytes:
+    """Read an object below the folder of another."""
+    there = f"{url.rpartition('/')[0]}/{path}"
+    if kind_of(there) is None:
+        raise InputError("is missing")
+    return read_source(there).data
 
 
 def _bounded(file: BinaryIO) -> bytes:
