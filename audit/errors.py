@@ -80,6 +80,10 @@ class NotResultsError(InputError):
     """JSON that is no results file: it has no ``schema_version``."""
 
 
+class OutcomesError(InputError):
+    """A file of outcomes beside a results file that is missing or not what the latter says."""
+
+
 class UsageError(AuditError):
     """A command line, policy or claim that cannot be carried out: exit status 2."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path, PurePosixPath
 
-from audit.errors import UsageError
+from audit.errors import InputError, UsageError
 
 
 def git(folder: Path, *arguments: str, given: bytes = b"", fetch: bool = True) -> bytes:
@@ -26,6 +27,8 @@ def git(folder: Path, *arguments: str, given: bytes = b"", fetch: bool = True) -
     UsageError
         Without git, or where git ends with an error; it carries git's own first line.
     """
+    import subprocess
+
     settings = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     if not fetch:
         settings["GIT_NO_LAZY_FETCH"] = "1"
@@ -42,3 +45,29 @@ def git(folder: Path, *arguments: str, given: bytes = b"", fetch: bool = True) -
         said = os.fsdecode(done.stderr).strip().splitlines()
         raise UsageError(f"git: {said[0][:200] if said else f'status {done.returncode}'}")
     return done.stdout
+
+
+def beside_at(
+    folder: Path, commit: str, name: str, *, fetch: bool = True
+) -> Callable[[str], bytes]:
+    """Return what reads a file by its path from the folder of another, as a commit holds both.
+
+    Parameters
+    ----------
+    folder : Path
+        In the repository.
+    commit : str
+    name : str
+        Path of the other file, from the top of the work tree.
+    fetch : bool
+        As of `git`.
+    """
+    return partial(_read_beside, folder, commit, PurePosixPath(name).parent, fetch)
+
+
+def _read_beside(folder: Path, commit: str, above: PurePosixPath, fetch: bool, path: str) -> bytes:
+    blob = f"{commit}:{(above / path).as_posix()}"
+    try:
+        return git(folder, "cat-file", "blob", blob, fetch=fetch)
+    except UsageError:
+        raise InputError(f"is not there at commit {commit[:12]}") from None

@@ -10,11 +10,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import le
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.display import Displayed
 from audit.errors import InputError, NotResultsError, UsageError
+from audit.outcomes_file import inlined, read_beside
 from audit.paths import is_folder
 from audit.pointer import join
 from audit.reading import Defect, Source, parse, read_source, source_of
@@ -28,6 +30,8 @@ VERSIONS = (2,)
 # Keys that no other tool's file has: with one of them a file without a version is broken.
 _ONLY_OURS = ("seed_results", "claims")
 DEFAULT_METRIC = "accuracy"
+# More answers to one task than this are no count of answers.
+MOST_ANSWERS = 2**31
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Evaluation:
     def task_ids(self) -> tuple[str, ...] | None:
         """Ids of the tasks in the order of the outcome lists; None when not recorded."""
         ids = self.document.get("task_ids")
-        return None if ids is None else tuple(str(task) for task in ids)
+        return None if ids is None else tuple(map(str, ids))
 
     @property
     def counts(self) -> list[int] | None:
@@ -97,6 +101,21 @@ class Evaluation:
     def per_task(self) -> bool:
         """Whether outcomes per task were recorded."""
         return (self.counts is not None and self.samples is not None) or self.scores is not None
+
+    @cached_property
+    def consistent(self) -> bool:
+        """Whether the lists can be read as one row: as long as each other, and nothing odd."""
+        counts, samples, ids = self.counts, self.samples, self.task_ids
+        counted = counts is not None and samples is not None
+        lists = (counts, samples, ids) if counted else (self.scores, ids)
+        lengths = {len(values) for values in lists if values is not None}
+        if not self.per_task or len(lengths) != 1 or 0 in lengths:
+            return False
+        if ids is not None and len(set(ids)) < len(ids):
+            return False
+        if counts is None or samples is None:
+            return True
+        return max(samples) < MOST_ANSWERS and min(counts) >= 0 and all(map(le, counts, samples))
 
     @cached_property
     def mean(self) -> float | None:
@@ -237,11 +256,15 @@ class Results(Displayed):
         Name, bytes and SHA-256 of what was read.
     defects : tuple of Defect
         Non-finite numbers, duplicate keys and the like, taken out of ``document``.
+    beside : mapping of str to mapping
+        Outcomes that lie in files beside this one, by the pointer of their block. The document
+        names the files; the typed view has the lists.
     """
 
     document: dict[str, Any]
     source: Source
     defects: tuple[Defect, ...] = field(default=())
+    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     # What audit.facts derived from the document, by the name of the derivation.
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -282,7 +305,7 @@ class Results(Displayed):
         if self.faults or self.defects:
             faulty = [fault.pointer for fault in schema_faults(self.document)]
             sound = sound_part(self.document, faulty)
-        return None if sound is None else with_whole_numbers(sound)
+        return None if sound is None else inlined(with_whole_numbers(sound), self.beside)
 
     @property
     def usable(self) -> dict[str, Any]:
@@ -432,6 +455,18 @@ def _brought_in(folder: str | Path) -> Mapping[str, Any]:
 
 def from_source(source: Source) -> Results:
     """Parse what was read into a :class:`Results`; raises like :func:`load`."""
+    document, defects = read_document(source)
+    return Results(document, source, defects, read_beside(document, source))
+
+
+def read_document(source: Source) -> tuple[dict[str, Any], tuple[Defect, ...]]:
+    """Return the document of a results file, outcomes beside it left alone, and its defects.
+
+    Raises
+    ------
+    InputError
+        Like :func:`load`.
+    """
     try:
         document, defects = parse(source)
     except InputError:
@@ -442,7 +477,7 @@ def from_source(source: Source) -> Results:
             raise
         raise InputError(f"not a results file: it looks like {what}", path=source.name) from None
     _require_version(document, source)
-    return Results(document, source, defects)
+    return document, defects
 
 
 def from_document(document: dict[str, Any], name: str = "<memory>") -> Results:

@@ -32,9 +32,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("importers*", "sound"),
     ("policy",),
     ("config",),
-    ("schema", "sources"),
+    ("schema", "sources", "outcomes_file"),
+    ("outcome_columns",),
     ("stats*", "published", "reading", "writing", "simulation", "run_record"),
-    ("git",),
+    ("git", "stores", "cluster", "installed"),
     (
         "pointer",
         "finding",

@@ -31,6 +31,7 @@ HERE = Path(__file__).parent
 SAMPLES = HERE / "data" / "results"
 PLANNED = HERE / "data" / "contract" / "planned.json"
 IMPORTED = HERE / "data" / "contract" / "imported.json"
+BESIDE = HERE / "data" / "beside" / "results.json"
 REPORT = HERE.parent / "reports" / "gppo-framework" / "results.json"
 SEED_ARTIFACT = HERE.parent.parent / "shared" / "seeds" / "results-gppo.json"
 SCHEMA = results_schema()
@@ -166,14 +167,19 @@ def test_only_what_the_contract_requires_is_required() -> None:
         if "required" in fragment
     }
     assert SCHEMA["required"] == ["schema_version", "method", "seed_results"]
-    assert required == {"$defs/run": ["seed"]}
+    assert required == {
+        "$defs/run": ["seed"],
+        "$defs/outcomes": ["path", "sha256", "format", "rows"],
+    }
 
 
 # ---- what it accepts
 
 
 @pytest.mark.parametrize(
-    "path", [*sorted(SAMPLES.glob("*.json")), PLANNED, IMPORTED, REPORT], ids=lambda p: p.name
+    "path",
+    [*sorted(SAMPLES.glob("*.json")), PLANNED, IMPORTED, BESIDE, REPORT],
+    ids=lambda p: p.name,
 )
 def test_the_files_of_the_project_keep_the_contract(path: Path) -> None:
     document = load(path)
@@ -226,7 +232,7 @@ def test_the_full_sample_uses_every_key_of_the_contract() -> None:
             for item in value:
                 walk(fragment["items"], item)
 
-    for path in (*sorted(SAMPLES.glob("*.json")), PLANNED, IMPORTED, REPORT):
+    for path in (*sorted(SAMPLES.glob("*.json")), PLANNED, IMPORTED, BESIDE, REPORT):
         walk(SCHEMA, load(path))
     blocks = [SCHEMA, *SCHEMA["$defs"].values()]
     unused = [

@@ -17,6 +17,7 @@ from audit.cli.judging_options import (
     policy_named,
     report_not_searched,
 )
+from audit.cli.outcomes_output import in_json, publish_beside
 from audit.cli.output import add_output, guard, publish
 from audit.errors import ImportRefused, InputError, UsageError
 from audit.policy import Policy
@@ -29,15 +30,24 @@ EXAMPLES = (
     "audit export results.json --to eval-results --dataset 'gsm8k=openai/gsm8k:default'",
     "audit export results.json --to model-index --arm dapo",
     "audit export results.json --to every-eval-ever --retrieved 1700000000 -o records.json",
+    "audit export results.json --to parquet -o beside/results.json",
 )
 ATTESTATION, RECORDS = "attestation", "every-eval-ever"
 EVAL_RESULTS, MODEL_INDEX = "eval-results", "model-index"
-_FORMATS = f"""\
+# Results files again: with the outcomes of tasks beside them, or in them.
+OUTCOMES_BESIDE, OUTCOMES_INLINE = "parquet", "json"
+_FORMATS = (
+    *(ATTESTATION, EVAL_RESULTS, MODEL_INDEX, RECORDS),
+    *(OUTCOMES_BESIDE, OUTCOMES_INLINE),
+)
+_TOLD = f"""\
 formats:
   {ATTESTATION:<16}an in-toto statement that `audit verify` computes again
   {EVAL_RESULTS:<16}a file for .eval_results/ of a model on the Hugging Face Hub
   {MODEL_INDEX:<16}the front matter of a Hugging Face model card
   {RECORDS:<16}one Every Eval Ever record per training run
+  {OUTCOMES_BESIDE:<16}a results file with the outcomes of tasks as Parquet beside it
+  {OUTCOMES_INLINE:<16}a results file with the outcomes of tasks in it
 
 """
 # Which formats an option is about.
@@ -52,14 +62,14 @@ _ABOUT = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``audit export``."""
     add_examples(parser, EXAMPLES)
-    parser.epilog = f"{_FORMATS}{parser.epilog}"
+    parser.epilog = f"{_TOLD}{parser.epilog}"
     parser.add_argument("results", metavar="FILE", help="results file")
     parser.add_argument(
         "--to",
         required=True,
-        choices=(ATTESTATION, EVAL_RESULTS, MODEL_INDEX, RECORDS),
+        choices=_FORMATS,
         metavar="FORMAT",
-        help=f"{ATTESTATION}, {EVAL_RESULTS}, {MODEL_INDEX} or {RECORDS}",
+        help=f"{', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}",
     )
     hub = parser.add_argument_group(f"{EVAL_RESULTS} and {MODEL_INDEX}")
     hub.add_argument("--arm", metavar="NAME", help="the arm that is the model (the top arm)")
@@ -91,6 +101,9 @@ def main(options: argparse.Namespace) -> int:
     policy = policy_named(options)
     read = (options.results, options.policy, policy.source)
     guard(options.output, read, force=options.force)
+    if options.to in (OUTCOMES_BESIDE, OUTCOMES_INLINE):
+        _write_again(options)
+        return 0
     publish(_WRITERS[options.to](options, policy), options.output)
     return 0
 
@@ -133,6 +146,27 @@ def _refuse_unrecorded_looks(path: str, policy: Policy) -> None:
     for view in found.claims:
         if view.slug == "looks-not-recorded":
             raise ImportRefused(f"{view.sentence}: {view.reason}; {view.settles}", path=path)
+
+
+def _write_again(options: argparse.Namespace) -> None:
+    """Write the results file with its outcomes beside it, or in it; nothing else changes."""
+    from audit.outcomes_file import inlined
+    from audit.results import load
+
+    results = load(options.results)
+    if results.defects:
+        worst = results.defects[0]
+        raise InputError(
+            f"{worst.kind} {visible(worst.text)} would be lost; audit verify names all of them",
+            path=options.results,
+            pointer=worst.pointer,
+        )
+    document = inlined(results.document, results.beside)
+    if options.to == OUTCOMES_INLINE:
+        publish(in_json(document), options.output)
+        return
+    for note in publish_beside(document, options.output):
+        print(f"audit: {visible(note)}", file=sys.stderr)
 
 
 def _hub_form(options: argparse.Namespace, policy: Policy) -> str:

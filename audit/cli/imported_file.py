@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from audit.claims import BASE, names_of, parse_claim
+from audit.cli.outcomes_output import in_json, publish_beside
 from audit.cli.output import guard, publish
 from audit.errors import AuditError, ImportRefused, UsageError
 from audit.paths import is_file
-from audit.results import from_document, load
+from audit.reading import read_source
+from audit.results import from_document, read_document
 
+# Where the outcomes of tasks are written: among the rest, or in files beside it.
+INLINE, BESIDE = "inline", "beside"
 # Metrics that are made of another's counts, so that no file names them.
 _MADE = re.compile(r"(?:pass|maj)@\d+|accuracy-given-parsed")
 # What people write into a results file by hand, and no import brings.
@@ -32,14 +36,14 @@ def finish(
         What was imported; it takes the claims of ``--claim``, and what was written by hand into
         the results file that it replaces.
     options : argparse.Namespace
-        ``claim``, ``output`` and ``force``.
+        ``claim``, ``outcomes``, ``output`` and ``force``.
     inputs : iterable of str
         Paths that were read.
 
     Returns
     -------
     tuple of str
-        What was kept of the file that is replaced.
+        What was kept of the file that is replaced, and what is to be said of outcomes beside it.
 
     Raises
     ------
@@ -54,12 +58,15 @@ def finish(
         entries = document.setdefault("claims", [])
         if not any(_says(entry) == _says(claim) for entry in entries):
             entries.append(claim)
-    put(document, options.output, force=options.force, inputs=inputs)
+    guard_import(options.output, inputs, force=options.force)
+    if options.outcomes == BESIDE:
+        return (*kept, *publish_beside(document, options.output))
+    publish(in_json(document), options.output)
     return kept
 
 
-def put(document: Any, output: str | None, *, force: bool, inputs: Iterable[str]) -> None:
-    """Write JSON to a file, or to stdout where none is named.
+def guard_import(output: str | None, inputs: Iterable[str], *, force: bool) -> None:
+    """Refuse to write over an input, or over what no import writes.
 
     Raises
     ------
@@ -69,7 +76,6 @@ def put(document: Any, output: str | None, *, force: bool, inputs: Iterable[str]
     guard(output, inputs, force=True)  # a results file is what an import writes
     if output and not force and is_file(output) and not _is_ours(output):
         raise UsageError("is no results file; --force replaces it", path=output)
-    publish(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", output)
 
 
 def _is_ours(path: str) -> bool:
@@ -77,7 +83,7 @@ def _is_ours(path: str) -> bool:
     if Path(path).stat().st_size == 0:
         return True
     try:
-        load(path)
+        read_document(read_source(path))
     except AuditError:
         return _holds_records(path)
     return True
@@ -98,7 +104,7 @@ def _kept(document: dict[str, Any], output: str | None) -> tuple[str, ...]:
     if not output or not is_file(output):
         return ()
     try:
-        old = load(output).document
+        old, _ = read_document(read_source(output))
     except AuditError:
         return ()
     names = [name for name in KEPT if old.get(name) and not document.get(name)]

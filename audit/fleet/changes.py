@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from audit.errors import UsageError
-from audit.git import git
-from audit.reading import Source, source_of
+from audit.errors import AuditError, UsageError
+from audit.git import beside_at, git
+from audit.outcomes_file import FORMAT, named_files
+from audit.reading import Source, read_source, source_of
+from audit.results import read_document
 from audit.safetext import shortened
 
 
@@ -41,7 +43,24 @@ class Changes:
         old = self.files.get(real) or self.removed.get(real)
         if old is None:
             return None
-        return source_of(path, _git("cat-file", "blob", f"{self.commit}:{old}"))
+        data = _git("cat-file", "blob", f"{self.commit}:{old}")
+        return source_of(path, data, beside_at(Path(self.top), self.commit, old))
+
+    def touched(self, path: str) -> bool:
+        """Whether the branch changed a file, or a file of outcomes that it names."""
+        real = Path(os.path.realpath(path))
+        if str(real) in self.files:
+            return True
+        changed = (*self.files, *self.removed)
+        below = {Path(name) for name in changed if name.endswith(f".{FORMAT}")}
+        below = {name for name in below if name.is_relative_to(real.parent)}
+        if not below:
+            return False
+        try:
+            document, _ = read_document(read_source(path))
+        except AuditError:
+            return False
+        return any(real.parent / name in below for name in named_files(document))
 
     def moved_from(self, path: str) -> str | None:
         """Return the path that a file had at ``commit``; None where it lies there still."""

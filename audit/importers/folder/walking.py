@@ -11,6 +11,7 @@ from fnmatch import fnmatch
 
 from audit.errors import InputError
 from audit.importers.readers.found import Found
+from audit.outcomes_file import FOLDER
 
 MOST_ENTRIES = 200_000
 DEEPEST = 12
@@ -125,6 +126,8 @@ def _below(
                     continue
                 if entry.name.startswith(".") and entry.name not in _OPENED_HIDDEN:
                     continue
+                if _beside_results(entry.path):
+                    continue
                 if depth + 1 >= DEEPEST:
                     walked.passed.append(f"{below}/ (deeper than {DEEPEST} folders)")
                     continue
@@ -132,6 +135,11 @@ def _below(
             elif entry.is_file():
                 _add(walked, entry.path, below, entry.stat().st_size, exclude, seen)
     return left
+
+
+def _beside_results(folder: str) -> bool:
+    """Whether a folder holds what a results file names, which is read with that file alone."""
+    return folder.endswith(FOLDER) and os.path.isfile(folder.removesuffix(FOLDER) + ".json")  # noqa: PTH113
 
 
 def _add(
