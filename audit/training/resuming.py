@@ -135,12 +135,6 @@ class Unfinished:
         for old in self._checkpoints()[_KEPT:]:
             shutil.rmtree(old)
 
-    def remove(self) -> None:
-        """Remove all of it: the run is finished."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        with suppress(OSError):  # other runs are under way
-            self.folder.parent.rmdir()
-
     def _checkpoints(self) -> list[Path]:
         """Return the checkpoints, the last one first."""
         found = self.folder.glob("checkpoint-*")
@@ -168,6 +162,13 @@ class Unfinished:
 def unfinished_folder(ledger: Path, name: str, fingerprint: str) -> Path:
     """Return the folder in which a run of these settings keeps its checkpoints."""
     return ledger / _FOLDER / f"{name}.{fingerprint[:_SHOWN]}"
+
+
+def forget(folder: Path) -> None:
+    """Remove what a run kept until it was finished."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # other runs are under way
+        folder.parent.rmdir()
 
 
 def begun_with_others(ledger: Path, wanted: Iterator[Path]) -> list[str]:

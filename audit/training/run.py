@@ -237,8 +237,6 @@ class _Run:
         resumed: list[dict[str, Any]] = []
         if self.unfinished is not None:
             minutes, resumed = self.unfinished.minutes, self.unfinished.resumed
-            if status["status"] != "failed" and is_main_process():
-                self.unfinished.remove()
         return {
             "run_id": f"{self.arm.name}-seed{self.seed}",
             "method": self.arm.name,

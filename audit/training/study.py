@@ -31,7 +31,7 @@ from audit.training.math_verifier import NAME as MATH_VERIFY
 from audit.training.memory import is_out_of_memory
 from audit.training.price import Sharing
 from audit.training.progress import Report, Throttled
-from audit.training.resuming import begun_with_others, unfinished_folder
+from audit.training.resuming import begun_with_others, forget, unfinished_folder
 from audit.training.run import (
     ArmSource,
     Bench,
@@ -289,6 +289,8 @@ def run_study(
             record = {**record, "earlier_failures": earlier}
         if state is None or state.is_main_process:
             ledger.put(piece.name, piece.fingerprint, record)
+            if record.get("status") != "failed":  # which may be tried again, from where it was
+                forget(unfinished_folder(bench.cache, piece.name, piece.fingerprint))
         kept[piece.name] = record
         bars.finished(piece.name, record.get("status", "finished"))
     document = _document(bench, wanted, kept)
