@@ -5,7 +5,7 @@ twice without interruption and compares the files; then kills it with SIGKILL at
 starting again after each, until a last start finishes, and compares that file. Then the same with
 longer runs that keep checkpoints (`save_steps`), killed at ten points within them: after a given
 number of updates, while a checkpoint is written, while it is declared whole. At last two starts at
-once, of which one is refused.
+once, of which one is refused; `--within` measures this part alone, in the environment at hand.
 
     python benchmarks/training_resume.py --write benchmarks/training_resume.md
 """
@@ -105,6 +105,9 @@ def odd(response, answer):
 TIMED = re.compile(r"/cost/minutes$|/date$|/resumed$|^/provenance/study_sha256$")
 
 
+WITHIN = "## Killed within runs that keep checkpoints"
+
+
 class Kill(NamedTuple):
     """A point within a run: before the call of so high a number, in one process."""
 
@@ -191,16 +194,6 @@ def finish(process: subprocess.Popen[bytes]) -> resource.struct_rusage:
     return used
 
 
-def without_times(path: Path) -> Any:
-    document = json.loads(path.read_text())
-    arms = [document["seed_results"], *(c["seed_results"] for c in document["controls"].values())]
-    for run in (run for arm in arms for run in arm):
-        del run["cost"]["minutes"]
-    for one in (one for part in (document["base_evaluations"], *arms) for one in part):
-        del one["evaluation"]["date"]
-    return document
-
-
 def differences(ours: Any, theirs: Any, place: str = "") -> Iterator[str]:
     """Yield the places at which two documents differ."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
@@ -213,6 +206,15 @@ def differences(ours: Any, theirs: Any, place: str = "") -> Iterator[str]:
         yield place
 
 
+def untimed_differences(ours: Path, theirs: Path) -> list[str]:
+    """Return the places at which two results files differ and need not; the first ones are said."""
+    documents = (json.loads(path.read_text()) for path in (ours, theirs))
+    found = [place for place in differences(*documents) if not TIMED.search(place)]
+    for place in found[:20]:
+        print(f"differs: {place}", file=sys.stderr)
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
@@ -220,7 +222,7 @@ def main() -> int:
     parser.add_argument("--within", action="store_true", help="the kills within runs alone, here")
     options = parser.parse_args()
     if options.within:
-        return within_alone()
+        return within_alone(options.write)
     moments = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -234,8 +236,8 @@ def main() -> int:
             seconds.append(time.monotonic() - begun)
         peak = max(u.ru_maxrss for u in used) / 1024
         cpu = sum(u.ru_utime + u.ru_stime for u in used) / 2
-        first = without_times(folder / "first" / "results.json")
-        same_twice = first == without_times(folder / "second" / "results.json")
+        first = folder / "first" / "results.json"
+        same_twice = not untimed_differences(folder / "second" / "results.json", first)
         rows, same_killed = kill_and_resume(
             environment.program, folder, study, moments, min(seconds), first
         )
@@ -249,17 +251,22 @@ def main() -> int:
     return int(not (same_twice and same_killed and not different and refused))
 
 
-def within_alone() -> int:
+def within_alone(write: str | None) -> int:
+    """Measure the second part with the environment of this process, and keep the first part."""
     with tempfile.TemporaryDirectory() as name:
         program, folder = Path(sys.executable).with_name("audit"), Path(name) / "within"
         rows, different = kill_within(program, folder)
         refused = two_at_once(program, folder)
-    print(table_within(rows, different, refused), end="")
+    text = table_within(rows, different, refused)
+    print(text, end="")
+    if write:
+        before = Path(write).read_text().partition(WITHIN)[0].rstrip()
+        Path(write).write_text(f"{before}\n{text}")
     return int(bool(different) or not refused)
 
 
 def kill_and_resume(
-    program: Path, folder: Path, study: Path, moments: random.Random, whole: float, first: Any
+    program: Path, folder: Path, study: Path, moments: random.Random, whole: float, first: Path
 ) -> tuple[list[tuple[float, int]], bool]:
     """Kill ten times; (seconds until the kill, pieces finished by then) and whether files agree."""
     output = folder / "killed" / "results.json"
@@ -278,10 +285,7 @@ def kill_and_resume(
         process.wait()
         rows.append((delay, len(list(output.with_name(output.name + ".runs").glob("*.json")))))
     finish(start(program, study, output))
-    different = list(differences(without_times(output), first))
-    for place in different[:20]:
-        print(f"differs: {place}", file=sys.stderr)
-    return rows, not different
+    return rows, not untimed_differences(output, first)
 
 
 def kill_within(program: Path, folder: Path) -> tuple[list[tuple[Kill, str]], list[str]]:
@@ -317,11 +321,7 @@ def kill_within(program: Path, folder: Path) -> tuple[list[tuple[Kill, str]], li
         )
         rows.append((kill, whole[-1][1] if whole else "none"))
     finish(start(program, folder / "saved.toml", output))
-    documents = (json.loads((folder / f"{name}.json").read_text()) for name in ("saved", "plain"))
-    places = [place for place in differences(*documents) if not TIMED.search(place)]
-    for place in places[:20]:
-        print(f"differs: {place}", file=sys.stderr)
-    return rows, places
+    return rows, untimed_differences(output, folder / "plain.json")
 
 
 def two_at_once(program: Path, folder: Path) -> bool:
@@ -340,15 +340,14 @@ def two_at_once(program: Path, folder: Path) -> bool:
     ]
     said = [process.communicate()[1] for process in begun]
     status = sorted(process.returncode for process in begun)
-    trained = json.loads(output.read_text()), json.loads((folder / "plain.json").read_text())
-    places = [place for place in differences(*trained) if not TIMED.search(place)]
+    places = untimed_differences(output, folder / "plain.json")
     return status == [0, 2] and any("trains here since" in one for one in said) and not places
 
 
 def table_within(rows: list[tuple[Kill, str]], different: list[str], refused: bool) -> str:
     lines = [
         "",
-        "## Killed within runs that keep checkpoints",
+        WITHIN,
         "",
         "Two arms x 1 seed of 24 rounds, `save_steps = 3`; one arm with an adapter, dropout, a",
         "reference, prompts drawn in place of flat groups and a reward that raises, both with four",
