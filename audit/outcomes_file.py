@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
+from audit.column import Column
 from audit.errors import InputError, OutcomesError
 from audit.outcome_columns import COLUMNS, KnownLabels, NotExactError, packed, unpacked
 from audit.pointer import join, parts
@@ -144,6 +145,34 @@ def inlined(document: dict[str, Any], lists: Mapping[str, Mapping[str, Any]]) ->
         return _replaced(block, lists[pointer]) if pointer in lists else block
 
     return with_blocks(document, back) if lists else document
+
+
+def with_columns(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a sound document whose per-task lists are columns, equal ids one object."""
+    known: dict[tuple[Any, ...], list[Column]] = {}
+
+    def shared(ids: list[Any]) -> Column:
+        # Few lists share these and differ, so that each is compared with few.
+        alike = known.setdefault((len(ids), *ids[:1], *ids[-1:]), [])
+        for other in alike:
+            if other == ids:
+                return other
+        alike.append(_column(ids))
+        return alike[-1]
+
+    def change(pointer: str, block: dict[str, Any]) -> dict[str, Any]:
+        if not has_lists(block):
+            return block
+        made = {name: _column(block[name]) for name in COLUMNS if name in block}
+        if "task_ids" in block:
+            made["task_ids"] = shared(block["task_ids"])
+        return {**block, **made}
+
+    return with_blocks(document, change)
+
+
+def _column(values: list[Any]) -> Column:
+    return values if isinstance(values, Column) else Column(values)
 
 
 def with_blocks(document: Mapping[str, Any], change: Change) -> dict[str, Any]:

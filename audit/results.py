@@ -13,9 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from audit.column import Column, ratios
 from audit.display import Displayed
 from audit.errors import InputError, NotResultsError, UsageError
-from audit.outcomes_file import inlined, read_beside
+from audit.outcomes_file import inlined, read_beside, with_columns
 from audit.paths import is_folder
 from audit.pointer import join
 from audit.reading import Defect, Source, parse, read_source, source_of
@@ -56,7 +57,15 @@ class Evaluation:
     def task_ids(self) -> tuple[str, ...] | None:
         """Ids of the tasks in the order of the outcome lists; None when not recorded."""
         ids = self.document.get("task_ids")
-        return None if ids is None else tuple(str(task) for task in ids)
+        if ids is None:
+            return None
+        return ids.names if isinstance(ids, Column) else tuple(str(task) for task in ids)
+
+    @cached_property
+    def task_set(self) -> frozenset[str]:
+        """The different ids of tasks; empty when not recorded."""
+        ids = self.document.get("task_ids")
+        return ids.distinct if isinstance(ids, Column) else frozenset(self.task_ids or ())
 
     @property
     def counts(self) -> list[int] | None:
@@ -103,11 +112,7 @@ class Evaluation:
     def mean(self) -> float | None:
         """Mean over tasks with equal weights, each task's mean over its samples."""
         if self.counts is not None and self.samples is not None:
-            rates = [
-                right / drawn
-                for right, drawn in zip(self.counts, self.samples, strict=False)
-                if drawn
-            ]
+            rates = ratios(self.counts, self.samples).tolist()
         else:
             rates = list(self.scores or ())
         return sum(rates) / len(rates) if rates else None
@@ -287,7 +292,9 @@ class Results(Displayed):
         if self.faults or self.defects:
             faulty = [fault.pointer for fault in schema_faults(self.document)]
             sound = sound_part(self.document, faulty)
-        return None if sound is None else inlined(with_whole_numbers(sound), self.beside)
+        if sound is None:
+            return None
+        return with_columns(inlined(with_whole_numbers(sound), self.beside))
 
     @property
     def usable(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from audit.analysis.outcomes import TaskOutcomes, summed, task_outcomes
 from audit.claims import BASE
+from audit.column import Column
 from audit.facts.memo import once
 from audit.facts.rounding import number
 from audit.results import DEFAULT_METRIC, Arm, Evaluation, Results, Run
@@ -251,7 +252,11 @@ class MeasuredRun:
         if self.outcomes is None:
             return []
         low, span = self.measure.low or 0.0, self.measure.span or 1.0
-        cells = zip(self.outcomes.counts, self.outcomes.samples, strict=True)
+        counts, samples = self.outcomes.counts, self.outcomes.samples
+        if isinstance(counts, Column) and isinstance(samples, Column):
+            some = samples.array > 0
+            return list((low + span * counts.array[some] / samples.array[some]).tolist())
+        cells = zip(counts, samples, strict=True)
         return [low + span * right / drawn for right, drawn in cells if drawn]
 
     @cached_property
@@ -419,7 +424,8 @@ def _rivals(final: Evaluation, fitting: list[Evaluation]) -> bool:
     step = final.checkpoint_step
     keys = ("task_ids", "correct", "samples", "scores")
     return any(
-        e.checkpoint_step == step
+        e is not final
+        and e.checkpoint_step == step
         and any(e.document.get(key) != final.document.get(key) for key in keys)
         for e in fitting
     )
