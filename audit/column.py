@@ -16,32 +16,44 @@ class Column(list[Any]):
     are named and compared once for all evaluations that share them.
     """
 
-    __slots__ = ("_array", "_names", "_set")
-    _array: NDArray[Any]
+    __slots__ = ("_names", "_packed", "_set")
+    _packed: NDArray[Any]
     _names: tuple[str, ...]
     _set: frozenset[str]
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the values as NumPy makes them of a list."""
-        array = self.array
-        if dtype is not None and array.dtype != dtype:
-            return array.astype(dtype)
-        return array.copy() if copy else array
+        import numpy as np
+
+        try:
+            packed = self._packed
+        except AttributeError:
+            packed = self.keep(np.array(list(self)))
+        if dtype is None and packed.dtype.kind in "iu":
+            dtype = np.int64
+        if dtype is not None and packed.dtype != dtype:
+            return packed.astype(dtype)
+        return packed.copy() if copy else packed
+
+    def __copy__(self) -> list[Any]:
+        """Return a plain list, which may be changed."""
+        return list(self)
 
     @property
-    def array(self) -> NDArray[Any]:
-        """The values: integers or floats of 64 bits where all of them are such; not writable."""
-        try:
-            return self._array
-        except AttributeError:
-            import numpy as np
+    def whole(self) -> bool:
+        """Whether all values are integers."""
+        import numpy as np
 
-            return self.keep(np.array(list(self)))
+        return bool(np.asarray(self).dtype.kind == "i")
 
     def keep(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Hand over the values as an array, from which the list was made."""
+        """Keep the values as an array from which the list was made, small counts in few bytes."""
+        import numpy as np
+
+        if array.dtype.kind == "i" and array.size and array.min() >= 0:
+            array = array.astype(np.min_scalar_type(int(array.max())))
         array.flags.writeable = False
-        self._array = array
+        self._packed = array
         return array
 
     @property

@@ -148,27 +148,47 @@ def inlined(document: dict[str, Any], lists: Mapping[str, Mapping[str, Any]]) ->
 
 
 def with_columns(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a sound document whose per-task lists are columns, equal ids one object."""
-    known: dict[tuple[Any, ...], list[Column]] = {}
-
-    def shared(ids: list[Any]) -> Column:
-        # Few lists share these and differ, so that each is compared with few.
-        alike = known.setdefault((len(ids), *ids[:1], *ids[-1:]), [])
-        for other in alike:
-            if other == ids:
-                return other
-        alike.append(_column(ids))
-        return alike[-1]
+    """Return a document whose per-task lists are columns, equal ids one object."""
+    known: dict[Any, list[Column]] = {}
 
     def change(pointer: str, block: dict[str, Any]) -> dict[str, Any]:
-        if not has_lists(block):
-            return block
-        made = {name: _column(block[name]) for name in COLUMNS if name in block}
-        if "task_ids" in block:
-            made["task_ids"] = shared(block["task_ids"])
-        return {**block, **made}
+        return {**block, **_columns(block, known)} if has_lists(block) else block
 
     return with_blocks(document, change)
+
+
+def make_columns(document: Any) -> None:
+    """Put columns in the place of the per-task lists of a document that nobody else holds."""
+    known: dict[Any, list[Column]] = {}
+
+    def change(pointer: str, block: dict[str, Any]) -> dict[str, Any]:
+        block.update(_columns(block, known))
+        return block
+
+    if isinstance(document, dict):
+        with_blocks(document, change)
+
+
+def _columns(block: Mapping[str, Any], known: dict[Any, list[Column]]) -> dict[str, Column]:
+    lists = {name: block[name] for name in COLUMNS if isinstance(block.get(name), list)}
+    return {
+        name: _shared(values, known) if name == "task_ids" else _column(values)
+        for name, values in lists.items()
+    }
+
+
+def _shared(ids: list[Any], known: dict[Any, list[Column]]) -> Column:
+    """Return equal ids that are known, else these as a column."""
+    kinds = set(map(type, ids))
+    if kinds not in ({str}, {int}):  # true equals 1, and is not the same
+        return _column(ids)
+    # Few lists are alike in this and differ, so that each is compared with few.
+    alike = known.setdefault((len(ids), ids[0], ids[-1]), [])
+    for other in alike:
+        if other is ids or other == ids:
+            return other
+    alike.append(_column(ids))
+    return alike[-1]
 
 
 def _column(values: list[Any]) -> Column:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from audit.column import Column, ratios
 from audit.display import Displayed
 from audit.errors import InputError, NotResultsError, UsageError
-from audit.outcomes_file import inlined, read_beside, with_columns
+from audit.outcomes_file import inlined, make_columns, read_beside, with_columns
 from audit.paths import is_folder
 from audit.pointer import join
 from audit.reading import Defect, Source, parse, read_source, source_of
@@ -445,6 +445,7 @@ def _brought_in(folder: str | Path) -> Mapping[str, Any]:
 def from_source(source: Source) -> Results:
     """Parse what was read into a :class:`Results`; raises like :func:`load`."""
     document, defects = read_document(source)
+    make_columns(document)
     return Results(document, source, defects, read_beside(document, source))
 
 

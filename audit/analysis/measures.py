@@ -12,7 +12,6 @@ from typing import Any
 
 from audit.analysis.outcomes import TaskOutcomes, summed, task_outcomes
 from audit.claims import BASE
-from audit.column import Column
 from audit.facts.memo import once
 from audit.facts.rounding import number
 from audit.results import DEFAULT_METRIC, Arm, Evaluation, Results, Run
@@ -246,17 +245,13 @@ class MeasuredRun:
         """Number of answers behind the score: tasks times answers per task; None where unknown."""
         return self.examples if self.outcomes is None else sum(self.outcomes.samples)
 
-    @cached_property
+    @property
     def values(self) -> list[float]:
         """Its values of single tasks in the metric's units; empty without outcomes per task."""
         if self.outcomes is None:
             return []
         low, span = self.measure.low or 0.0, self.measure.span or 1.0
-        counts, samples = self.outcomes.counts, self.outcomes.samples
-        if isinstance(counts, Column) and isinstance(samples, Column):
-            some = samples.array > 0
-            return list((low + span * counts.array[some] / samples.array[some]).tolist())
-        cells = zip(counts, samples, strict=True)
+        cells = zip(self.outcomes.counts, self.outcomes.samples, strict=True)
         return [low + span * right / drawn for right, drawn in cells if drawn]
 
     @cached_property

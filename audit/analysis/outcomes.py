@@ -119,7 +119,7 @@ def _from_counts(evaluation: Evaluation) -> TaskOutcomes | None:
 
 def whole(numbers: list[int]) -> list[int]:
     """Return counts as whole numbers: JSON may write 4 as 4.0."""
-    if isinstance(numbers, Column) and numbers.array.dtype.kind == "i":
+    if isinstance(numbers, Column) and numbers.whole:
         return numbers
     return numbers if set(map(type, numbers)) <= {int} else [int(number) for number in numbers]
 
