@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -28,6 +27,8 @@ def git(folder: Path, *arguments: str, given: bytes = b"", fetch: bool = True) -
     UsageError
         Without git, or where git ends with an error; it carries git's own first line.
     """
+    import subprocess
+
     settings = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     if not fetch:
         settings["GIT_NO_LAZY_FETCH"] = "1"

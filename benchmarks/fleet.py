@@ -20,6 +20,7 @@ read every 50 ms; what lives shorter than that can be missed.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -32,6 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schemas" / "results.v2.schema.json"
@@ -109,13 +111,38 @@ def fleet(folder: Path, files: int) -> list[Path]:
     documents = [json.loads(path.read_text(encoding="utf-8")) for path in SOURCES]
     paths = []
     for number in range(files):
-        document = dict(documents[number % len(documents)])
-        document["method"] = f"{document.get('method', 'method')}-{number:04}"
-        path = folder / f"study-{number:04}" / "results.json"
+        document = of_its_own(documents[number % len(documents)], number)
+        path = folder / f"study-{number:05}" / "results.json"
         path.parent.mkdir()
         path.write_text(json.dumps(document), encoding="utf-8")
         paths.append(path)
     return paths
+
+
+def of_its_own(document: dict[str, Any], number: int) -> dict[str, Any]:
+    """Return a document whose runs are no other's: copies of one study would be one family."""
+    made: dict[str, Any] = _renamed(document, number) | {"notes": f"study {number}"}
+    imported = made.get("provenance", {}).get("imported", {})
+    for file in imported.get("files", ()):
+        file["sha256"] = _other(file["sha256"], number)
+    return made
+
+
+def _renamed(value: Any, number: int) -> Any:
+    if isinstance(value, list):
+        return [_renamed(item, number) for item in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _renamed(item, number) for key, item in value.items()}
+    if isinstance(made.get("run_id"), str):
+        made["run_id"] += f"-{number}"
+    if "final_parameters_sha256" in made:
+        made["final_parameters_sha256"] = _other(made["final_parameters_sha256"], number)
+    return made
+
+
+def _other(digest: str, number: int) -> str:
+    return hashlib.sha256(f"{digest} {number}".encode()).hexdigest()
 
 
 def main() -> None:

@@ -127,7 +127,7 @@ def main() -> None:
         f"{options.times} counted pairs; medians, and the median of the ratios within each pair. "
         f"Python {platform.python_version()}, {os.cpu_count()} cores, "
         f"check-jsonschema {version('check-jsonschema')}, jsonschema-rs "
-        f"{version('jsonschema-rs')}, numpy {version('numpy')}, scipy {version('scipy')}.",
+        f"{version('jsonschema-rs')}, numpy {version('numpy')}, msgspec {version('msgspec')}.",
         "",
         "| what | audit | other | ratio |",
         "|---|---|---|---|",

@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import hostile
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.errors import InputError
-from audit.reading import DEEPEST, Defect, Source, parse, read_source
+from audit.reading import DEEPEST, Defect, Source, parse, parse_strictly, read_plain, read_source
 
 
 def source(data: bytes | str, name: str = "results.json") -> Source:
@@ -161,3 +162,98 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}')))
     read = read_source("-")
     assert (read.name, read.data) == ("<stdin>", b'{"a": 1}')
+
+
+PLAIN = st.recursive(
+    st.sampled_from(["0", "-0", "1", "-1.5", "1e5", "1E-400", "0.12345678901234567", "2.5e-324"])
+    | st.sampled_from(["9007199254740992", "9007199254740993", "-12345678901234567890", "1e999"])
+    | st.sampled_from(["true", "null", "NaN", '"é"', '"{:[\\""', r'"\ud83d\ude00"', r'"\ud83d"'])
+    | st.floats(allow_nan=False, allow_infinity=False).map(repr)
+    | st.text(st.characters(codec="utf-8"), max_size=4).map(json.dumps),
+    lambda inner: (
+        st.lists(inner, max_size=4).map(lambda items: f"[{' , '.join(items)}]")
+        | st.lists(st.tuples(st.sampled_from("abcd"), inner), max_size=4).map(
+            lambda pairs: "{" + ",\n".join(f'"{key}" : {value}' for key, value in pairs) + "}"
+        )
+    ),
+    max_leaves=25,
+)
+
+
+def strictly(data: bytes) -> tuple[Any, tuple[Defect, ...]] | str:
+    """Read by the reader whose words count."""
+    try:
+        return parse_strictly(source(data))
+    except InputError as error:
+        return str(error)
+
+
+def held_to_the_strict_reader(data: bytes) -> bool:
+    """Whether the quick reader took these bytes; then it must say what the strict one says."""
+    quick = read_plain(data)
+    if quick is not None:
+        assert repr((quick[0], ())) == repr(strictly(data))  # types, -0.0 and order too
+    return quick is not None
+
+
+@given(PLAIN, st.binary(max_size=3), st.integers(0, 60))
+def test_the_quick_reader_says_what_the_strict_one_says_or_nothing(
+    text: str, put_in: bytes, place: int
+) -> None:
+    data = text.encode()
+    held_to_the_strict_reader(data)
+    held_to_the_strict_reader(data[:place] + put_in + data[place:])
+
+
+def test_the_quick_reader_takes_sound_files_and_leaves_the_rest(root: Path) -> None:
+    for path in [*root.glob("reports/*/results.json"), *root.glob("tests/data/**/*.json")]:
+        held_to_the_strict_reader(path.read_bytes())
+    taken = [held_to_the_strict_reader(data) for _, data in hostile.inputs(80, 3)]
+    assert 8 < sum(taken) < 72
+    for path in root.glob("reports/*/results.json"):
+        assert held_to_the_strict_reader(path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2}',
+        '{"a": {"b": []}, "a": 2}',
+        '[{"a": 9007199254740993}]',
+        "[-9007199254740993]",
+        "[12345678901234567890]",
+        "9007199254740993",
+        "[NaN]",
+        "[1e999]",
+        r'["\ud83d"]',
+        '\ufeff{"a": 1}',
+        "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1),
+        "[" * 100_000,
+    ],
+)
+def test_the_quick_reader_leaves_what_has_a_defect(text: str) -> None:
+    assert read_plain(text.encode()) is None
+
+
+def test_a_container_that_no_sample_shows_is_read_by_the_strict_reader() -> None:
+    rows = [{"a": 1, "b": 2} for _ in range(100)]
+    rows[3] = {"a": {"c": 1}, "b": 2}  # type: ignore[dict-item]
+    assert read_plain(json.dumps(rows).encode()) is None
+    rows[0] = rows[3]
+    assert read_plain(json.dumps(rows).encode()) == (rows,)
+
+
+def test_nesting_up_to_the_limit_is_read_quickly() -> None:
+    text = "[" * DEEPEST + "]" * DEEPEST
+    assert read_plain(text.encode()) == (json.loads(text),)
+
+
+@pytest.mark.parametrize("broken", ["", ', "a": 1', ', "b": NaN', ', "c": 9007199254740993'])
+def test_a_large_file_says_what_a_small_one_says(broken: str) -> None:
+    rows = ", ".join(f'{{"step": {n}, "loss": {n / 7!r}}}' for n in range(20_000))
+    text = f'{{"rows": [{rows}], "a": [0, -0.0]{broken}}}'
+    assert len(text) > 1 << 19
+    document, defects = parse(source(text))
+    assert document["rows"][7] == {"step": 7, "loss": 1.0}
+    small = f'{{"a": [0, -0.0]{broken}}}'
+    assert defects == parse_strictly(source(small))[1]

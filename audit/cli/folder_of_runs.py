@@ -11,8 +11,6 @@ from dataclasses import replace
 from audit.claims import BASE, Claim
 from audit.errors import AuditError, ImportRefused, InputError
 from audit.fleet.files import FileResult, FileResults
-from audit.importers.folder.bringing_in import bring_in
-from audit.importers.folder.said import Said
 from audit.paths import is_folder
 from audit.reading import Source
 from audit.results import document_source
@@ -52,6 +50,9 @@ def with_runs(
     none = [file.name for file in results.files if file.error is not None] == [path]
     if not alone or in_changes or not claims or not none:
         return results
+    from audit.importers.folder.bringing_in import bring_in
+    from audit.importers.folder.said import Said
+
     arms = dict.fromkeys(c.arm for c in claims if c.arm not in _ROLES)
     controls = dict.fromkeys(c.against for c in claims if c.against not in _ROLES)
     said = Said(method=next(iter(arms)) if len(arms) == 1 else None, control=tuple(controls))

@@ -17,12 +17,12 @@ from audit.cli.imported_file import BESIDE, INLINE, finish, guard_import
 from audit.cli.outcomes_output import in_json
 from audit.cli.output import publish
 from audit.errors import InputError, UsageError
-from audit.importers import IMPORTERS, fitting, importer
+from audit.importers import IMPORTERS, importer
 from audit.importers.columns import MAPPED, ROLES
 from audit.importers.draft import Options
-from audit.importers.foreign import Foreign, ForeignTable, read_foreign
+from audit.importers.foreign import ForeignTable, read_foreign
 from audit.importers.path_seeds import CONFIG, PATH
-from audit.importers.sniff import other_kind
+from audit.importers.placing import AUTO, counted_file, importer_of
 from audit.importers.study import Layout, Placed, assemble
 from audit.results import load
 from audit.safetext import visible
@@ -177,6 +177,7 @@ def main(options: argparse.Namespace) -> int:
         return import_folder.main(options)
     if import_folder.is_path(options.format):
         options.files, options.format = [options.format, *options.files], "auto"
+    import_folder.refuse_for_files(options)
     if options.to and options.retrieved is None:
         raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
     document, notes = _document(options)
@@ -260,10 +261,15 @@ def _placed(options: argparse.Namespace) -> Iterator[Placed]:
     """Read every file once and find its importer."""
     named: list[tuple[str | None, str]] = [(None, pattern) for pattern in options.files]
     named += [pair(text, "--arm NAME=FILES") for text in options.arm]
-    if options.format != "auto":
+    if options.format != AUTO:
         importer(options.format)
+    said = _options(options)
     for arm, pattern in named:
         for path in _files(pattern):
+            file = counted_file(path, options.format, said)
+            if file is not None:
+                yield Placed(file, arm, "long-table")
+                continue
             file = read_foreign(path)
             if options.seed_from == CONFIG and not isinstance(file.content, ForeignTable):
                 raise UsageError(
@@ -271,40 +277,7 @@ def _placed(options: argparse.Namespace) -> Iterator[Placed]:
                     "folder of the runs, or say path, a key or a pattern",
                     path=file.name,
                 )
-            yield Placed(file, arm, _importer_of(file, options))
-
-
-def _importer_of(file: Foreign, options: argparse.Namespace) -> str:
-    named = options.format
-    found = fitting(file.content, file.name)
-    if named == "auto":
-        if found is None and isinstance(file.content, ForeignTable):
-            return "long-table"  # which says what columns it misses
-        if found is None:
-            what = other_kind(file.content)
-            looks = "" if what is None else f": it looks like {what}"
-            raise InputError(f"no importer reads this file{looks}", path=file.name)
-        return found.name
-    chosen = importer(named)
-    if chosen.sniff(file.content, file.name):
-        return chosen.name
-    if _is_asked_for(chosen.name, file.content, _columns(options).get("records")):
-        return chosen.name
-    looks = f"; it looks like {found.what} ({found.name})" if found else ""
-    raise InputError(f"not {chosen.what}{looks}", path=file.name)
-
-
-def _is_asked_for(name: str, content: Any, records: str | None) -> bool:
-    """Whether content that does not say what it is can be read as what the user says it is.
-
-    The columns of a table may need --map to fit, as may the list of a document.
-    """
-    from audit.importers.columns import table_of
-    from audit.importers.seed_lists import readable
-
-    if name == "seed-lists":
-        return readable(content)
-    return name in ("long-table", "wide-table") and table_of(content, records) is not None
+            yield Placed(file, arm, importer_of(file, options.format, said.columns))
 
 
 def _files(pattern: str) -> Sequence[str]:

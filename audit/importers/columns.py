@@ -9,7 +9,7 @@ from typing import Any
 from audit.errors import ImportRefused, UsageError
 from audit.importers.draft import Options
 from audit.importers.foreign import Foreign, ForeignTable, JsonLines
-from audit.importers.metric_names import is_accuracy, plain
+from audit.importers.metric_names import ACCURACY, is_accuracy, plain
 from audit.importers.numbers import cell
 from audit.importers.path_seeds import CONFIG, is_seed_key
 from audit.pointer import parts, resolve
@@ -281,10 +281,10 @@ def _task_column(table: ForeignTable, said: Mapping[str, str]) -> str | None:
     names = [name for name in names if name not in taken]
     if _one_row_a_run(table, said):
         names = [name for name in names if plain(name) not in _ROW_IDS]
-    varying = [name for name in names if _varies(table, name)]
+    varying = [name for name in names if varies(table, name)]
     if varying:
         return _not_a_topic(table, varying, said)
-    if "question" in said and _varies(table, said["question"]) and "arm" not in said:
+    if "question" in said and varies(table, said["question"]) and "arm" not in said:
         return said["question"]
     if names and (len(table.rows) == 1 or _numbers_answers(said)):
         return names[0]
@@ -307,7 +307,8 @@ def _one_row_a_run(table: ForeignTable, said: Mapping[str, str]) -> bool:
     return len(keys) == len(table.rows)
 
 
-def _varies(table: ForeignTable, column: str) -> bool:
+def varies(table: ForeignTable, column: str) -> bool:
+    """Whether a column has two values; empty cells are none."""
     values = {_key(row[column]) for row in table.rows if row.get(column) not in (None, "")}
     return len(values) > 1
 
@@ -348,6 +349,16 @@ def _value_column(
     scores = [column for column in free if plain(column) in _SCORES]
     names = [*whole, *scores] or last or [column for column in free if _last(column) in _SCORES]
     return _only(table, names, path) if names else None
+
+
+def could_be_value(column: str) -> bool:
+    """Whether a column's name is one that values have."""
+    return {plain(column), _last(column)} & {*_RIGHT, *_SCORES} != set()
+
+
+def is_right_by_name(column: str) -> bool:
+    """Whether a column's whole name says that it holds right and wrong."""
+    return plain(column) in _RIGHT
 
 
 def _last(column: str) -> str:
@@ -405,7 +416,25 @@ def metric_of(column: str, named: str | None, options: Options) -> str | None:
     name = named or options.metric or (own if names_a_metric(column) else None)
     if name is None:
         return None
-    return "accuracy" if is_accuracy(name) else name
+    return ACCURACY if is_accuracy(name) else name
+
+
+def kept(row: Mapping[str, Any], options: Options) -> bool:
+    """Whether ``--where`` keeps a row."""
+    return all(text(row.get(name)) == wanted for name, wanted in options.where.items())
+
+
+def is_asked_for(row: Mapping[str, Any], roles: Mapping[str, str], options: Options) -> bool:
+    """Whether a row is of the metric and the benchmark that the user asks for."""
+    benchmark, metric = (
+        text(row.get(roles[role])) if role in roles else "" for role in ("benchmark", "metric")
+    )
+    wanted = options.metric
+    same = wanted is None or metric in ("", wanted)
+    if wanted == ACCURACY:
+        same = same or is_accuracy(metric)
+    asked = options.benchmark
+    return same and (asked is None or benchmark == asked or "benchmark" not in roles)
 
 
 def chosen_rows(file: Foreign, table: ForeignTable, options: Options) -> Iterator[dict[str, Any]]:
@@ -419,14 +448,10 @@ def chosen_rows(file: Foreign, table: ForeignTable, options: Options) -> Iterato
     for column in options.where:
         if column not in table.columns:
             raise UsageError(f"no column {column!r}: {', '.join(table.columns)}", path=file.name)
-    kept = [
-        row
-        for row in table.rows
-        if all(text(row.get(name)) == wanted for name, wanted in options.where.items())
-    ]
-    if not kept:
+    rows = [row for row in table.rows if kept(row, options)]
+    if not rows:
         raise UsageError("no row is left", path=file.name)
-    yield from kept
+    yield from rows
 
 
 def text(value: Any) -> str:

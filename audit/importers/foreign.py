@@ -62,12 +62,19 @@ class Foreign:
     """One file: where it comes from, and what is in it.
 
     ``content`` is a JSON value, or a :class:`JsonLines`, :class:`ForeignTable` or :class:`Archive`;
-    ``unusable`` counts NaN, infinities and integers too large to hold that were taken out of it.
+    ``unusable`` counts NaN, infinities and integers too large to hold that were taken out of it;
+    ``size_on_disk`` is said where the source holds no bytes, as the content was read from the disk.
     """
 
     source: Source
     content: Any
     unusable: int = 0
+    size_on_disk: int | None = None
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return len(self.source.data) if self.size_on_disk is None else self.size_on_disk
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -162,9 +169,7 @@ def _csv(source: Source) -> ForeignTable:
         raise InputError("not UTF-8 text", path=source.name) from None
     if "\0" in text:
         raise InputError("binary data, not a table", path=source.name)
-    first = text.lstrip("\r\n").partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text), strict=True)
     try:
         lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
@@ -183,6 +188,12 @@ def _csv(source: Source) -> ForeignTable:
             )
         rows.append(dict(zip(columns, row, strict=True)))
     return ForeignTable(columns, tuple(rows))
+
+
+def delimiter_of(text: str) -> str:
+    """Return what separates the cells of a table: the sign its first line has most of."""
+    first = text.lstrip("\r\n").partition("\n")[0]
+    return max(",;\t", key=first.count)
 
 
 def _refuse_unclear_columns(columns: Sequence[str], path: str) -> None:
@@ -221,8 +232,8 @@ def _unreadable_parquet(error: Exception, source: Source) -> InputError:
 
 
 def _plain(value: Any) -> Any:
-    """Return a numpy scalar as Python's own."""
-    return value.item() if hasattr(value, "item") and not isinstance(value, bytes) else value
+    """Return a numpy scalar as Python's own, an array as a list."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _archive(source: Source) -> Archive:

@@ -49,6 +49,22 @@ class Liveness:
         self.empty_and_right += empty and right
         return empty
 
+    def count(self, *, texts: int, lengths: int, unwritten: int, times: int, instant: int) -> None:
+        """Take counts of many answers: of texts, none of them empty, of lengths and of times.
+
+        Parameters
+        ----------
+        texts, lengths, times : int
+            Answers of which the response, its length, or the time it took is kept.
+        unwritten, instant : int
+            Answers of 0 tokens, and of no time.
+        """
+        self._texts += texts
+        self._lengths += lengths
+        self._unwritten += unwritten
+        self._times += times
+        self._instant += instant
+
     def refuse_dead(self) -> None:
         """Refuse an evaluation of which no answer was generated.
 

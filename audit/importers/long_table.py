@@ -12,32 +12,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from audit.errors import ImportRefused
+from audit.errors import AuditError, ImportRefused
+from audit.importers.by_column.counting import CountedTable, counted
+from audit.importers.by_column.plain import NotPlain, conditions
+from audit.importers.by_column.table_files import TableFile
+from audit.importers.by_column.task_counts import OutcomesByColumn
 from audit.importers.columns import (
     TRAINING_SEEDS,
     chosen_rows,
+    is_asked_for,
+    kept,
     metric_of,
     roles_of,
     table_of,
     text,
 )
 from audit.importers.draft import Draft, DraftRun, Options
-from audit.importers.foreign import Foreign
+from audit.importers.foreign import Foreign, ForeignTable
 from audit.importers.metric_names import (
     ACCURACY,
-    is_accuracy,
     plain,
     refuse_impossible_pass_at_k,
 )
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell, fits_count, whole_cell
-from audit.importers.outcomes import OutcomesByTask
+from audit.importers.outcomes import CollectedOutcomes
 from audit.importers.row_answers import Answers
 from audit.importers.run_status import FINISHED, Status, status_of
 from audit.importers.scaled import lowest, say_unnamed, scaled
-from audit.importers.summary_rows import without_summaries
+from audit.importers.summary_rows import Summary, without_summaries
 from audit.importers.table_draft import table_draft
 from audit.importers.wide_table import shape
+from audit.reading import Source
 
 Label = int | str | None  # a seed's number, a run's name, or nothing
 Cell = tuple[str, str]  # benchmark, metric
@@ -61,7 +67,7 @@ def sniff(document: Any, name: str) -> bool:
 class _Run:
     """All rows of one arm, run and step."""
 
-    outcomes: dict[Cell, OutcomesByTask] = field(default_factory=dict)
+    outcomes: dict[Cell, CollectedOutcomes] = field(default_factory=dict)
     scores: dict[Cell, float] = field(default_factory=dict)
     examples: dict[Cell, int] = field(default_factory=dict)
     step: int | None = None
@@ -83,7 +89,13 @@ def read(files: Sequence[Foreign], options: Options) -> Draft:
         evaluation never ran.
     """
     notes = Notes()
-    return table_draft([_Reader(file, options, notes) for file in files], notes)
+    readers = [
+        (_CountedReader if isinstance(file.content, CountedTable) else _Reader)(
+            file, options, notes
+        )
+        for file in files
+    ]
+    return table_draft(readers, notes)
 
 
 class _Reader:
@@ -93,17 +105,14 @@ class _Reader:
         self.file, self.options, self.notes = file, options, notes
         for note in file.notes:
             notes.say(note)
-        table = table_of(file.content, options.columns.get("records"))
-        if table is None:
-            raise ImportRefused("not rows with named columns", path=file.name)
-        table, self.summaries = without_summaries(table)
+        table, self.summaries = self._table()
         self.table = table
         self.roles = roles_of(table, options, file.name)
         if "value" not in self.roles and not {"count", "examples"} <= set(self.roles):
             columns = ", ".join(table.columns)
             raise ImportRefused(f"no value column: --map value=NAME of {columns}", path=file.name)
         self.value = self.roles.get("value", self.roles.get("count", ""))
-        self.rows = list(chosen_rows(file, table, options))
+        self.rows = self._chosen()
         self.by_id = self._names_rows_by_id()
         self.decoding = self._numbers_answers()
         self.metrics: set[str] = set()
@@ -114,6 +123,20 @@ class _Reader:
         self.id_column = self._id_column() if self.by_id else None
 
     # ---- what the columns are -----------------------------------------------------------
+
+    def _table(self) -> tuple[ForeignTable, list[Summary]]:
+        table = table_of(self.file.content, self.options.columns.get("records"))
+        if table is None:
+            raise ImportRefused("not rows with named columns", path=self.file.name)
+        return without_summaries(table)
+
+    def _chosen(self) -> list[dict[str, Any]]:
+        return list(chosen_rows(self.file, self.table, self.options))
+
+    @property
+    def numbered(self) -> tuple[str, ...]:
+        """The roles of the columns that number the answers to a task."""
+        return ("sample", "seed", "run") if self.decoding else ("sample",)
 
     def _names_rows_by_id(self) -> bool:
         """Whether rows are runs of a tracker: each with a state, and a name of its own."""
@@ -134,7 +157,7 @@ class _Reader:
             return False
         if sample is None or self.options.seed_key is not None:
             return False
-        pairs = {(text(row.get(seed)), text(row.get(sample))) for row in self.rows}
+        pairs = self._pairs(seed, sample)
         seeds = {pair[0] for pair in pairs}
         if len(seeds) < 2 or not len(pairs) == len(seeds) == len({pair[1] for pair in pairs}):
             return False
@@ -144,12 +167,14 @@ class _Reader:
         )
         return True
 
+    def _pairs(self, seed: str, sample: str) -> set[tuple[str, str]]:
+        """Return what stands beside each other in two columns."""
+        return {(text(row.get(seed)), text(row.get(sample))) for row in self.rows}
+
     # ---- rows ---------------------------------------------------------------------------
 
     def runs(self) -> Iterator[DraftRun]:
-        for row in self.rows:
-            if self._wanted(row):
-                self._add(row)
+        self._collect()
         if not self.groups:
             raise ImportRefused("no row of the metric and benchmark asked for", path=self.file.name)
         self.answers.refuse_dead()
@@ -163,6 +188,12 @@ class _Reader:
             yield self._run(key, self.groups[key], last)
         self._check_summaries()
 
+    def _collect(self) -> None:
+        """Bring all rows that are asked for into the runs they belong to."""
+        for row in self.rows:
+            if is_asked_for(row, self.roles, self.options):
+                self._add(row)
+
     def _ordered(self) -> list[Group]:
         """Arms in the order of the file; the runs of an arm by seed, name and step."""
         arms = list(dict.fromkeys(arm for arm, *_ in self.groups))
@@ -171,39 +202,41 @@ class _Reader:
     def _cell(self, row: Mapping[str, Any], role: str) -> str:
         return text(row.get(self.roles[role])) if role in self.roles else ""
 
-    def _wanted(self, row: Mapping[str, Any]) -> bool:
-        benchmark, metric = self._cell(row, "benchmark"), self._cell(row, "metric")
-        wanted = self.options.metric
-        same = wanted is None or metric in ("", wanted)
-        if wanted == ACCURACY:
-            same = same or is_accuracy(metric)
-        asked = self.options.benchmark
-        return same and (asked is None or benchmark == asked or "benchmark" not in self.roles)
-
     def _add(self, row: Mapping[str, Any]) -> None:
-        named = self._cell(row, "metric") or None
-        metric = metric_of(self.value, named, self.options) if "value" in self.roles else ACCURACY
+        metric = _metric(row, self.roles, self.options)
+        place = self._place(row, metric)
+        if place is None:
+            return
+        group, key, what = place
+        if "task" in self.roles:
+            sample = ", ".join(filter(None, (self._cell(row, role) for role in self.numbered)))
+            self.answers.add(group.outcomes, key, row, sample or None, what)
+        else:
+            self._add_score(group, key, row, metric, what)
+
+    def _place(
+        self, row: Mapping[str, Any], metric: str | None, count: int = 1
+    ) -> tuple[_Run, Cell, str] | None:
+        """Return the run, the benchmark and metric, and their name; None for an earlier attempt.
+
+        ``count`` rows share the labels of this one.
+        """
         if metric is None:
             say_unnamed(self.file.name, self.options, self.notes)
         arm, label = self._cell(row, "arm"), self._label(row)
         if "arm" in self.roles and not arm:
             raise ImportRefused(f"a row has no {self.roles['arm']}", path=self.file.name)
         if "seed" in self.roles and not self.decoding and not isinstance(label, int):
-            self.notes.missing(f"{self.file.name}, {self.roles['seed']} (no whole number)")
+            self.notes.missing(f"{self.file.name}, {self.roles['seed']} (no whole number)", count)
         step = whole_cell(self._cell(row, "step"))
         step = step if step is not None and step >= 0 else None
         benchmark = self._cell(row, "benchmark") or self.options.benchmark or ""
         key = (benchmark, metric or ACCURACY)
         group = self._group(row, (arm, label, step, 0), key)
         if group is None:
-            return
+            return None
         self.metrics.add(key[1])
-        if "task" in self.roles:
-            numbered = ("sample", "seed", "run") if self.decoding else ("sample",)
-            sample = ", ".join(filter(None, (self._cell(row, role) for role in numbered)))
-            self.answers.add(group.outcomes, key, row, sample or None, _what(arm, label))
-        else:
-            self._add_score(group, key, row, metric, _what(arm, label))
+        return group, key, _what(arm, label)
 
     def _group(self, row: Mapping[str, Any], at: Group, key: Cell) -> _Run | None:
         """Return what a row belongs to; None for an attempt at a run that was tried again."""
@@ -385,9 +418,9 @@ class _Reader:
         """Compare what the file prints of itself with its rows."""
         every = [o for group in self.groups.values() for o in group.outcomes.values()]
         drawn = sum(outcomes.drawn for outcomes in every)
-        right = sum(sum(outcomes.all_values()) for outcomes in every)
-        if not drawn or not all(outcomes.binary for outcomes in every):
+        if not self.summaries or not drawn or not all(outcomes.binary for outcomes in every):
             return
+        right = sum(outcomes.right for outcomes in every)
         for summary in self.summaries:
             if summary.answers is not None and summary.answers > drawn and right == 0:
                 raise ImportRefused(
@@ -398,6 +431,83 @@ class _Reader:
             note = summary.contradiction(right, drawn)
             if note is not None:
                 self.notes.say(f"{self.file.name}: {note}")
+
+
+class _CountedReader(_Reader):
+    """One plain table, whose rows were counted by column."""
+
+    def _table(self) -> tuple[ForeignTable, list[Summary]]:
+        self.counted: CountedTable = self.file.content
+        return self.counted.table, []
+
+    def _chosen(self) -> list[dict[str, Any]]:
+        return [label.row for label in self.counted.labels if label.asked is not None]
+
+    def _pairs(self, seed: str, sample: str) -> set[tuple[str, str]]:
+        # Two samples beside a seed tell what all of them would: the seed numbers no answers.
+        samples = self.counted.samples
+        assert samples is not None  # there is a column of them
+        return {
+            (text(label.row.get(seed)), text(samples[place].as_py()))
+            for label in self.counted.labels
+            if label.asked is not None
+            for place in (label.least, label.most)
+        }
+
+    def _collect(self) -> None:
+        tasks = self.counted.tasks
+        assert tasks is not None
+        for label in self.counted.labels:
+            if not label.asked:
+                continue
+            place = self._place(label.row, label.metric, label.rows)
+            assert place is not None  # only runs of a tracker have earlier attempts
+            group, key, what = place
+            if self.decoding or key in group.outcomes:
+                raise NotPlain("rows of several labels are of one run")
+            group.outcomes[key] = OutcomesByColumn(what, label.counts, tasks)
+        self.answers.count_alive(self.counted.alive)
+
+
+def by_column(file: TableFile, options: Options) -> Foreign:
+    """Return a table with its rows counted by column, for :func:`read`.
+
+    Raises
+    ------
+    NotPlain
+        When only the reader of rows can read it as it does, or would refuse it.
+    """
+    table = table_of(file.few.content, options.columns.get("records"))
+    if table is None or without_summaries(table)[0] is not table:
+        raise NotPlain("no rows of one shape")
+    try:
+        roles = roles_of(table, options, file.name)
+        keeping = conditions(table, roles, options)
+        if not set(options.where) <= set(table.columns):
+            raise NotPlain("a column of --where is missing")
+        answers = Answers(file.name, roles["value"], roles, options, Notes())
+
+        def reading(row: dict[str, Any]) -> tuple[bool | None, str | None]:
+            asked = is_asked_for(row, roles, options) if kept(row, options) else None
+            return asked, _metric(row, roles, options)
+
+        found = counted(file, table, roles, keeping, answers, reading, tuple(options.where))
+        foreign = Foreign(Source(file.name, b"", file.sha256), found, size_on_disk=file.size)
+        trial = _CountedReader(foreign, options, Notes())
+        if not trial.rows:
+            raise NotPlain("no row is left")
+        trial._collect()
+    except AuditError as error:
+        raise NotPlain(error.message) from None
+    return foreign
+
+
+def _metric(row: Mapping[str, Any], roles: Mapping[str, str], options: Options) -> str | None:
+    """Return what the value of a row measures, None where nothing says it."""
+    if "value" not in roles:
+        return ACCURACY
+    named = text(row.get(roles["metric"])) if "metric" in roles else ""
+    return metric_of(roles["value"], named or None, options)
 
 
 def _what(arm: str, label: Label) -> str:

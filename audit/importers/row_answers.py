@@ -13,8 +13,8 @@ from audit.importers.liveness import Liveness
 from audit.importers.metric_names import ACCURACY
 from audit.importers.notes import Notes
 from audit.importers.numbers import cell
-from audit.importers.outcomes import OutcomesByTask
-from audit.importers.scaled import scaled
+from audit.importers.outcomes import CollectedOutcomes, OutcomesByTask
+from audit.importers.scaled import PERCENT, scaled
 
 Cell = tuple[str, str]  # benchmark, metric
 
@@ -50,7 +50,7 @@ class Answers:
 
     def add(
         self,
-        into: dict[Cell, OutcomesByTask],
+        into: dict[Cell, CollectedOutcomes],
         key: Cell,
         row: Mapping[str, Any],
         sample: str | None,
@@ -86,6 +86,7 @@ class Answers:
             raise ImportRefused(f"a row has no {self._roles['task']}", path=self._path)
         repeats = sample is None or isinstance(given, list)
         outcomes = into.setdefault(key, OutcomesByTask(self._path, what, repeats=repeats))
+        assert isinstance(outcomes, OutcomesByTask)
         if isinstance(given, list) and not given:
             self._notes.say(f"{what}: an empty list of {self._value} is an answer without a value")
             entries = [None]
@@ -99,11 +100,20 @@ class Answers:
             number = None if isinstance(given, list) else sample
             self._add(outcomes, task, number, row, entry, key[1], what)
 
+    @property
+    def in_percent(self) -> bool:
+        """Whether the user says that values are percent."""
+        return self._options.scale == PERCENT
+
+    def count_alive(self, counts: Mapping[str, int]) -> None:
+        """Take counts of answers that were looked at elsewhere; see :meth:`Liveness.count`."""
+        self._live.count(**counts)
+
     def refuse_dead(self) -> None:
         """Refuse an evaluation that never ran; see :meth:`Liveness.refuse_dead`."""
         self._live.refuse_dead()
 
-    def settle_signs(self, runs: Sequence[Mapping[Cell, OutcomesByTask]]) -> None:
+    def settle_signs(self, runs: Sequence[Mapping[Cell, CollectedOutcomes]]) -> None:
         """Read 1 and -1 as right and wrong, where all runs have no other value of accuracy.
 
         Raises
@@ -112,10 +122,11 @@ class Answers:
             When an accuracy has other values below 0.
         """
         found = [outcomes for run in runs for outcomes in run.values()]
-        values = {value for outcomes in found for value in outcomes.all_values()}
-        if -1.0 not in values or {metric for run in runs for _, metric in run} != {ACCURACY}:
+        if {metric for run in runs for _, metric in run} != {ACCURACY}:
             return
-        if not values <= {-1.0, 1.0}:
+        if not any(outcomes.holds(-1.0) for outcomes in found):
+            return
+        if not all(outcomes.only((-1.0, 1.0)) for outcomes in found):
             raise ImportRefused(
                 f"{self._value} lies below 0: say --metric NAME for something other than accuracy",
                 path=self._path,
@@ -134,8 +145,8 @@ class Answers:
         metric: str,
         what: str,
     ) -> None:
-        value = self._graded(entry, metric, f"{self._value} of {what}")
-        failed = _truthy(self._get(row, "error"))
+        value = self.graded(entry, metric, f"{self._value} of {what}")
+        failed = truthy(self._get(row, "error"))
         tokens = self._number(row, "tokens")
         kept = "text" in self._roles and self._roles["text"] in row
         empty = self._live.see(
@@ -144,7 +155,7 @@ class Answers:
             seconds=self._number(row, "time"),
             right=value == 1,
         )
-        if value is None and not failed and text(entry).lower() not in _FAILED:
+        if value is None and not failed and not says_failed(entry):
             outcomes.add(task, sample, None)
         elif value is None or (failed and value <= 0) or (empty and value == 1):
             outcomes.error(task, sample)
@@ -152,21 +163,27 @@ class Answers:
             outcomes.add(task, sample, value)
         if tokens is not None and tokens >= 0:
             outcomes.tokens(task, tokens)
-        if _truthy(self._get(row, "truncated")) or text(self._get(row, "stop")).lower() in _CUT:
+        if truthy(self._get(row, "truncated")) or says_cut(self._get(row, "stop")):
             outcomes.truncated(task)
         for role, says_none in (("parsed", False), ("unparsed", True)):
             said = self._get(row, role)
             if said is not None:
-                outcomes.unparsed(task, _truthy(said) is says_none)
+                outcomes.unparsed(task, truthy(said) is says_none)
 
     def _get(self, row: Mapping[str, Any], role: str) -> Any:
         return row.get(self._roles[role]) if role in self._roles else None
 
     def _number(self, row: Mapping[str, Any], role: str) -> float | None:
-        found = cell(self._get(row, role))[0]
-        return None if found is None else float(found)
+        return figure(self._get(row, role))
 
-    def _graded(self, entry: Any, metric: str, place: str) -> float | None:
+    def graded(self, entry: Any, metric: str, place: str) -> float | None:
+        """Return the value of one answer, None where it has none.
+
+        Raises
+        ------
+        ImportRefused
+            When an accuracy is no share, and nothing says percent; ``place`` is for the message.
+        """
         word = _WORDS.get(text(entry).lower())
         if word is not None:
             return word
@@ -184,7 +201,23 @@ class Answers:
         return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
 
-def _truthy(value: Any) -> bool:
+def figure(value: Any) -> float | None:
+    """Return the number in a cell, such as tokens or a time."""
+    found = cell(value)[0]
+    return None if found is None else float(found)
+
+
+def says_failed(entry: Any) -> bool:
+    """Whether the cell of an outcome says that the answer was not graded."""
+    return text(entry).lower() in _FAILED
+
+
+def says_cut(reason: Any) -> bool:
+    """Whether the reason why an answer stopped is its length."""
+    return text(reason).lower() in _CUT
+
+
+def truthy(value: Any) -> bool:
     """Whether a cell says yes, or holds an error: not a list, which holds reasons of a grade."""
     if isinstance(value, str):
         return value.strip().lower() not in ("", "false", "0", "none", "null", "no", "nan")

@@ -423,7 +423,7 @@ def _imported(placed: Sequence[Placed], drafts: Sequence[Draft]) -> dict[str, An
                 "path": entry.file.name.replace("\\", "/"),
                 "format": entry.importer,
                 "sha256": entry.file.source.sha256,
-                "bytes": len(entry.file.source.data),
+                "bytes": entry.file.size,
             }
             for entry in placed
         ],

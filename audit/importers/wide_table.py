@@ -28,6 +28,8 @@ _SUMMARIES = re.compile(
     r"^(mean|avg|average|median|std|sd|stdev|se|sem|stderr|var|variance|min|max|iqr|n|n_seeds"
     r"|seeds|ci|ci_.*|low|high|lower|upper|n_samples|n_examples|examples|epoch|step|steps)$"
 )
+# A column of one of these names makes no table of a column per arm.
+_OF_LONG_TABLES = frozenset({"value", "score", "task", "task_id", "sample", "accuracy"})
 # What pandas calls, written and read back, the index of a frame.
 _ROW_NUMBERS = re.compile(r"^(Unnamed: \d+|index)?$")
 
@@ -70,6 +72,16 @@ def shape(table: ForeignTable, options: Options) -> _Shape | None:
     return None
 
 
+def could_be_wide(table: ForeignTable) -> bool:
+    """Whether a table of which only some rows are known could have the shape of a wide one."""
+    names = {plain(column) for column in table.columns}
+    if names & _LIST_COLUMNS or any(_SEED_COLUMN.match(column) for column in table.columns):
+        return True
+    words = {plain(column): column for column in reversed(table.columns)}
+    armed = any(n in words and _names_arms(table, words[n]) for n in _ARM_COLUMNS)
+    return not armed and not names & _OF_LONG_TABLES
+
+
 def _names_arms(table: ForeignTable, column: str) -> bool:
     """Whether a column holds names: a column called recipe may hold that arm's scores."""
     return plain(column) == "arm" or any(
@@ -83,7 +95,7 @@ def _holds_lists(table: ForeignTable, column: str) -> bool:
 
 def _numeric(table: ForeignTable, columns: Sequence[str]) -> bool:
     """Whether every column holds a number somewhere and none is the usual long table's."""
-    if {plain(c) for c in columns} & {"value", "score", "task", "task_id", "sample", "accuracy"}:
+    if {plain(c) for c in columns} & _OF_LONG_TABLES:
         return False
     return all(any(cell(row.get(c))[0] is not None for row in table.rows) for c in columns)
 

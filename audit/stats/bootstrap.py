@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from audit.errors import InsufficientData
+from audit.stats.distributions import normal_cdf, normal_ppf
 from audit.stats.exact import comparable, outcomes, split_samples, task_differences
 from audit.stats.lattice import LARGEST_WORK, Lattice, coarser, lattice, reduced
 from audit.stats.quantiles import check_level
@@ -146,19 +147,15 @@ def _shape(values: Any) -> tuple[int, Fraction, float]:
 
 
 def _bias(pmf: LatticePmf, observed: int) -> float:
-    from scipy.special import ndtri
-
     middle = pmf.below(observed) + pmf.at(observed) / 2
-    return float(ndtri(min(max(middle, 0.0), 1.0)))
+    return normal_ppf(min(max(middle, 0.0), 1.0))
 
 
 def _bca_tails(z0: float, accel: float, tail: float) -> tuple[float, float]:
     """Return the probability below the lower and above the upper end."""
-    from scipy.special import ndtr, ndtri
-
-    z = float(ndtri(tail))
+    z = normal_ppf(tail)
     low, high = z0 + z, z0 - z
     return (
-        float(ndtr(z0 + low / (1 - accel * low))),
-        float(ndtr(-(z0 + high / (1 - accel * high)))),
+        normal_cdf(z0 + low / (1 - accel * low)),
+        normal_cdf(-(z0 + high / (1 - accel * high))),
     )

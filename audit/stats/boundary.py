@@ -15,7 +15,8 @@ from math import ceil, inf, log, pi, sqrt
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy.special import ndtr
+
+from audit.stats.distributions import normal_cdfs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -163,8 +164,8 @@ class _Inside:
         """Return the probabilities that the next look lies above and below ``ends``."""
         scale, shifted = self._shifted(seeds, mean)
         root = sqrt(seeds)
-        above = ndtr((shifted - ends[1] * root) / scale) @ self.weights
-        below = ndtr((ends[0] * root - shifted) / scale) @ self.weights
+        above = normal_cdfs((shifted - ends[1] * root) / scale) @ self.weights
+        below = normal_cdfs((ends[0] * root - shifted) / scale) @ self.weights
         return float(above), float(below)
 
     def root(self, seeds: float, spent: float, sides: int, near: float) -> float:
@@ -175,7 +176,7 @@ class _Inside:
         c = near
         for _ in range(200):
             far = (shifted - c * root) / scale
-            tail = float(ndtr(far) @ self.weights)
+            tail = float(normal_cdfs(far) @ self.weights)
             density = float(np.exp(-0.5 * far * far) @ self.weights)
             if sides == 2:  # the process is symmetric, and so is what is left of it
                 tail, density = 2 * tail, 2 * density

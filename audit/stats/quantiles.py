@@ -1,8 +1,10 @@
-"""Quantiles and tails of the normal, t, chi-square and F distributions, from scipy.special."""
+"""Two-sided quantiles and upper tails as intervals and tests ask for them; levels are checked."""
 
 from __future__ import annotations
 
 from math import isfinite
+
+from audit.stats import distributions
 
 
 def check_level(level: float) -> float:
@@ -14,55 +16,39 @@ def check_level(level: float) -> float:
 
 def normal_quantile(level: float) -> float:
     """Return the two-sided normal quantile, 1.95996 at 0.95."""
-    from scipy.special import ndtri
-
-    return float(ndtri(0.5 + check_level(level) / 2))
+    return -distributions.normal_ppf(0.5 - check_level(level) / 2)
 
 
 def normal_tail(statistic: float) -> float:
     """Return P(Z >= statistic) of a standard normal variable."""
-    from scipy.special import ndtr
-
-    return float(ndtr(-statistic))
+    return distributions.normal_cdf(-statistic)
 
 
 def t_quantile(df: float, level: float) -> float:
     """Return the two-sided quantile of Student's t."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, 0.5 + check_level(level) / 2))
+    return distributions.t_two_sided_ppf(check_level(level), df)
 
 
 def t_two_sided_p(statistic: float, df: float) -> float:
     """Return the probability of a t at least that far from 0, either way."""
-    from scipy.special import stdtr
-
-    return min(1.0, 2 * float(stdtr(df, -abs(statistic))))
+    return min(1.0, 2 * distributions.t_tail(abs(statistic), df))
 
 
 def t_upper_tail(statistic: float, df: float) -> float:
     """Return P(t >= statistic)."""
-    from scipy.special import stdtr
-
-    return float(stdtr(df, -statistic))
+    return distributions.t_tail(statistic, df)
 
 
 def chi2_quantile(df: float, probability: float) -> float:
     """Return the value below which a chi-square variable falls with that probability."""
-    from scipy.special import chdtri
-
-    return float(chdtri(df, 1 - probability))
+    return distributions.chi2_ppf(probability, df)
 
 
 def chi2_tail(statistic: float, df: float) -> float:
     """Return P(chi-square >= statistic)."""
-    from scipy.special import chdtrc
-
-    return float(chdtrc(df, statistic))
+    return distributions.chi2_tail(statistic, df)
 
 
 def f_tail(statistic: float, df_numerator: float, df_denominator: float) -> float:
     """Return P(F >= statistic)."""
-    from scipy.special import fdtrc
-
-    return float(fdtrc(df_numerator, df_denominator, statistic))
+    return distributions.f_tail(statistic, df_numerator, df_denominator)

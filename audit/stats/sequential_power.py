@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
-from scipy.special import ndtri
-
 from audit.stats.boundary import Start, crossings, first_inside
+from audit.stats.distributions import normal_ppf
 from audit.stats.planning import gain_probability, half_width_quantiles, standard_error
 from audit.stats.records import Components
 
@@ -138,13 +137,13 @@ def course(
     samples: int,
 ) -> Course:
     """Return the process of looks at these thresholds; see `Course`."""
-    critical = tuple(-float(ndtri(p / 2)) for p in thresholds)
+    critical = tuple(-normal_ppf(p / 2) for p in thresholds)
     drifts, errors = [], []
     for p, c, pair in zip(thresholds, critical, runs, strict=True):
         seen = gain_probability(
             effect, components=components, seeds=pair, tasks=tasks, samples=samples, level=1 - p
         )
-        drifts.append(c + float(ndtri(min(max(seen, _CERTAIN), 1 - _CERTAIN))))
+        drifts.append(c + normal_ppf(min(max(seen, _CERTAIN), 1 - _CERTAIN)))
         errors.append(
             standard_error(components=components, seeds=pair, tasks=tasks, samples=samples)
         )
@@ -176,7 +175,7 @@ def power_of(process: Course, advice: Sequence[float | None] | None = None) -> S
 def chances_of(process: Course, delta: float, p_value: float) -> Chances:
     """Return the chances of all looks but the first, which gave a difference and its p-value."""
     seeds = process.seeds[0]
-    z = -float(ndtri(max(p_value, 1e-300) / 2)) * (1 if delta >= 0 else -1)
+    z = -normal_ppf(max(p_value, 1e-300) / 2) * (1 if delta >= 0 else -1)
     begin = Start(seeds, z * sqrt(seeds), process.means()[0])
     looks = _chances(process, None, begin, 1)
     return Chances(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb, gcd, lcm
+from math import comb, gcd, lcm, lgamma, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import gammaln
 
 from audit.errors import InsufficientData
 from audit.stats.decimals import fractions
@@ -132,8 +131,8 @@ def _convolve_stretched(pmf: Any, binomial: Any, step: int) -> Any:
 
 
 def _fair_binomial(count: int) -> Any:
-    k = np.arange(count + 1)
-    return np.exp(gammaln(count + 1) - gammaln(k + 1) - gammaln(count - k + 1) - count * np.log(2))
+    factorials = np.array([lgamma(k + 1) for k in range(count + 1)])
+    return np.exp(factorials[-1] - factorials - factorials[::-1] - count * log(2))
 
 
 def _contrast(value: int, total: int, size: int, rest: int) -> int:

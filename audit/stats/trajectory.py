@@ -9,11 +9,11 @@ from math import inf, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import fdtri
 
 from audit.errors import InsufficientData
 from audit.stats.decimals import fractions, mean, sample_variance
 from audit.stats.delta import welch
+from audit.stats.distributions import f_ppf
 from audit.stats.pivot import IntervalEstimate, Pivot, interval
 from audit.stats.quantiles import check_level
 
@@ -174,8 +174,8 @@ def along_run(scores: ArrayLike, *, level: float = 0.95) -> AlongRun:
         between_sd=sqrt(max(between - along, 0.0) / checkpoints),
         along_sd=sqrt(along),
         share_along=share(1.0),
-        share_low=share(float(fdtri(*df, tail))),
-        share_high=share(float(fdtri(*df, 1 - tail))),
+        share_low=share(f_ppf(tail, *df)),
+        share_high=share(f_ppf(1 - tail, *df)),
         runs=runs,
         checkpoints=checkpoints,
         level=level,

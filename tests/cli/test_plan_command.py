@@ -392,7 +392,7 @@ def test_the_self_check_finds_no_verdict_without_replication(
     assert capsys.readouterr().out == first.out
 
 
-FORBIDDEN = ("pandas", "statsmodels", "matplotlib", "torch", "trl", "scipy.stats")
+FORBIDDEN = ("pandas", "statsmodels", "matplotlib", "torch", "trl", "scipy")
 
 
 @pytest.mark.parametrize("study", ["gppo-framework", "adaptive-clip"])

@@ -127,7 +127,7 @@ def test_interpolated_quantiles_are_those_of_students_t(
     low: float, high: float, level: float
 ) -> None:
     df = 1 / np.linspace(1 / high, 1 / low, 501)
-    assert _t_quantiles(df, level) == pytest.approx(stdtrit(df, 0.5 + level / 2), rel=1e-12)
+    assert _t_quantiles(df, level) == pytest.approx(-stdtrit(df, (1 - level) / 2), rel=1e-12)
 
 
 def test_power_to_show_equivalence_is_that_of_simulated_studies() -> None:

@@ -29,9 +29,9 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_the_package_alone_loads_no_numpy() -> None:
-    code = "import sys, audit.stats; print('numpy' in sys.modules, 'scipy' in sys.modules)"
+    code = "import sys, audit.stats; print('numpy' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["False", "False"]
+    assert run.stdout.split() == ["False"]
 
 
 def test_no_statistic_loads_a_heavy_package() -> None:
@@ -42,7 +42,7 @@ def test_no_statistic_loads_a_heavy_package() -> None:
         "s.holm([0.04, 0.01]); s.exact_bootstrap([0, 1, 2], kind='bca')\n"
         "s.sign_flip_p_value([1, 2])\n"
         "s.two_level_bootstrap([[0, 1], [1, 1]], [[1, 1], [0, 1]], samples=1)\n"
-        "heavy = ('statsmodels', 'scipy.stats', 'scipy.optimize', 'scipy.fft', 'pandas')\n"
+        "heavy = ('statsmodels', 'scipy', 'pandas')\n"
         "print(*[m for m in heavy if m in sys.modules], 'end')"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
