@@ -5,7 +5,8 @@ Whole processes, alternating, medians of the ratios within each pair. Run::
     python benchmarks/verify_speed.py [-n 9] [-o benchmarks/verify_speed.md]
 
 Needs ``check-jsonschema`` beside this Python. The artifact is the project's own; the 50 MB file is
-the same artifact with its training steps repeated.
+the same artifact with its training steps repeated. The study of many tasks is made up: three runs
+of each of two arms, four answers a task, in one file and with its outcomes beside it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ARTIFACT = ROOT / "reports" / "gppo-framework" / "results.json"
 SCHEMA = ROOT / "schemas" / "results.v2.schema.json"
 BIG_BYTES = 50_000_000
+TASKS, ANSWERS, RUNS = 1_000_000, 4, 3
 # The rules that ask for the statistics.
 NO_VERDICT = "CLAIM,PRINT,ROUND,SEED001"
 
@@ -104,6 +107,62 @@ def repeat(run: dict[str, Any], times: int) -> None:
         run["sampling"][name] *= times
 
 
+def many_tasks(path: Path, tasks: int) -> None:
+    """Write a study of two arms, the same tasks in every run, with a claim of a gain."""
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    ids = [f"task-{number:07d}" for number in range(1, tasks + 1)]
+    chances = random.beta(1.2, 1.2, tasks)
+
+    def run(arm: str, seed: int, effect: float) -> dict[str, Any]:
+        own = np.clip(chances + effect + random.normal(0, 0.01), 0, 1)
+        outcomes = {"correct": random.binomial(ANSWERS, own).tolist(), "samples": [ANSWERS] * tasks}
+        evaluation = {"benchmark": "made-up", "split": "test", "task_ids": ids, **outcomes}
+        return {"seed": seed, "run_id": f"{arm}-{seed}", "evaluation": evaluation}
+
+    study = {
+        "schema_version": 2,
+        "method": "new",
+        "seed_results": [run("new", seed, 0.03) for seed in range(RUNS)],
+        "controls": {"old": {"seed_results": [run("old", seed, 0.0) for seed in range(RUNS)]}},
+        "claims": [
+            {"id": "gain", "metric": "accuracy", "arm": "new", "against": "old"}
+            | {"direction": "gain"}
+        ],
+    }
+    path.write_text(json.dumps(study), encoding="utf-8")
+
+
+def rows_of_many_tasks(folder: Path, tasks: int, times: int) -> list[str]:
+    """Return the rows of the study with many tasks, in one file and with outcomes beside it."""
+    inside, beside = folder / "tasks.json", folder / "beside.json"
+    # In a process of its own: the peak of a child begins at what its parent holds.
+    writer = get_context("spawn").Process(target=many_tasks, args=(inside, tasks))
+    writer.start()
+    writer.join()
+    if writer.exitcode:
+        raise SystemExit("the study of many tasks could not be written")
+    audit = [sys.executable, "-m", "audit"]
+    measured([*audit, "export", str(inside), "--to", "parquet", "-o", str(beside)])
+    load = [sys.executable, "-c", f"import json; json.load(open({str(inside)!r}))"]
+    bare = measured([sys.executable, "-c", "pass"])[2]
+    study = f"{tasks:,} tasks in {2 * RUNS} runs, with the verdict,"
+    rows = []
+    for form, path in (("in one file", inside), ("outcomes beside it", beside)):
+        ours, theirs = side_by_side([*audit, "verify", str(path)], load, times)
+        name = f"{study} {form}: CPU s, other = json.load of the one file"
+        rows.append(row(name, 1, ours, theirs))
+        above = f"{study} {form}: peak MB above bare Python, the same"
+        rows.append(row(above, 0, less(ours, bare), less(theirs, bare)))
+    return rows
+
+
+def less(used: list[tuple[float, ...]], bare: float) -> list[tuple[float, ...]]:
+    """Return the peak memory of processes above that of one that does nothing."""
+    return [(peak - bare,) for *_, peak in used]
+
+
 def row(name: str, unit: int, one: list[tuple[float, ...]], other: list[tuple[float, ...]]) -> str:
     a = statistics.median(values[unit] for values in one)
     b = statistics.median(values[unit] for values in other)
@@ -115,6 +174,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", "--times", type=int, default=9)
     parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--tasks", type=int, default=TASKS, help="of the study of many tasks")
     options = parser.parse_args()
     python = sys.executable
     verify = [python, "-m", "audit", "verify"]
@@ -150,6 +210,7 @@ def main() -> None:
             a, b = side_by_side([*verify, *plain, str(path)], [*checker, str(path)], options.times)
             lines.append(row(name, 1, a, b))
             lines.append(row(name.replace("CPU", "wall"), 0, a, b))
+        lines += rows_of_many_tasks(Path(folder), options.tasks, max(3, options.times // 3))
         big = Path(folder) / "big.json"
         repeated_artifact(big, BIG_BYTES)
         load = [python, "-c", f"import json; json.load(open({str(big)!r}))"]
