@@ -79,12 +79,6 @@ class RunLog:
         return list(chain.from_iterable(step.get(name) or () for step in self.steps))
 
     @cached_property
-    def has_metrics(self) -> bool:
-        """Whether any update has figures under a trainer's own names."""
-        updates = chain.from_iterable(step.get("updates") or () for step in self.steps)
-        return any("metrics" in update for update in updates)
-
-    @cached_property
     def full(self) -> bool:
         """Whether every step and response is recorded."""
         return (self.run.telemetry.get("level") or "full") == "full"
@@ -216,6 +210,26 @@ class ArmLog:
     def complete(self, name: str) -> bool:
         """Whether every audit has the field."""
         return self.known(name) == len(self.audits)
+
+    def largest(self, name: str) -> list[float | None]:
+        """Return the largest value of a column in each update; None where an audit lacks it."""
+        array = self.array(name)
+        if array is not None and self.all_audited:
+            import numpy as np
+
+            found: list[float | None]
+            found = np.maximum.reduceat(array, [update.first for update in self.updates]).tolist()
+            return found
+        column = self.column(name)
+        parts = (column[first:end] for *_, first, end in self.updates)
+        return [max(part) if part and None not in part else None for part in parts]
+
+    @cached_property
+    def has_metrics(self) -> bool:
+        """Whether any update has figures under a trainer's own names."""
+        if self._of_updates:
+            return "metrics" in self._of_updates
+        return any("metrics" in update.document for update in self.updates)
 
     @cached_property
     def all_audited(self) -> bool:
