@@ -214,10 +214,10 @@ def run() -> NoReturn:
         except UsageError as error:
             sys.exit(_told(error))
         gc.enable()
+        gc.freeze()
         if options.command in _READ_AND_END:
             # What is read lives to the end of the process; walking it for cycles again and again
             # took a third of the time on a 50 MB file, which holds half a million containers.
-            gc.freeze()
             gc.set_threshold(1_000_000, 50, 1000)
             # No verdict calls BLAS; its idle threads cost a tenth of a second of processor time.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
