@@ -43,14 +43,16 @@ def version_lines() -> Iterator[str]:
 
 @cache
 def code_digest() -> str:
-    """Return the SHA-256 of every module and schema of this installation.
+    """Return the SHA-256 of every module, schema and table of this installation.
 
-    A version says too little: a checkout keeps its version while its code changes.
+    A version says too little: a checkout keeps its version while its code changes. A checkout and
+    a wheel of the same files have the same digest.
     """
     from importlib.resources import files
 
     digest = hashlib.sha256()
-    for name, top in (("audit", files("audit")), ("schemas", resource("schemas"))):
+    beside = ((name, resource(name)) for name in ("schemas", "reports/field"))
+    for name, top in (("audit", files("audit")), *beside):
         for path, data in _content(top, name):
             digest.update(f"{path}\0{len(data)}\0".encode())
             digest.update(data)
@@ -58,11 +60,11 @@ def code_digest() -> str:
 
 
 def _content(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the modules and schemas below a folder, sorted; a wheel holds pages and figures too."""
+    """Yield what judges below a folder, sorted; a wheel has inside it what lies beside else."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         below = f"{path}/{entry.name}"
         if entry.is_dir():
-            if entry.name not in ("__pycache__", "reports", "templates"):
+            if entry.name not in ("__pycache__", "reports", "schemas", "templates"):
                 yield from _content(entry, below)
-        elif entry.name.endswith((".py", ".json")):
+        elif entry.name.endswith((".py", ".json", ".csv")):
             yield below, entry.read_bytes()

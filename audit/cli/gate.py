@@ -54,6 +54,7 @@ EXAMPLES = (
     "audit gate reports/ --claim 'gain accuracy method over control' --fail-on warning",
     "audit gate reports/ --changed-since origin/main --format github",
     "audit gate reports/ --also markdown=summary.md --also html=fleet.html --sort verdict",
+    "audit gate s3://bucket/reports --cache ~/.cache/audit",
 )
 
 

@@ -157,8 +157,8 @@ def repository_of(folder: Path) -> Repository | None:
     """
     if moves_repositories():
         return _repository(folder)
-    top = next((one for one in (folder, *folder.parents) if _starts_repository(one)), None)
-    return None if top is None else _repository(top)
+    top = _top_above(str(folder))
+    return None if top is None else _repository(Path(top))
 
 
 def moves_repositories() -> bool:
@@ -167,9 +167,16 @@ def moves_repositories() -> bool:
     return any(name in os.environ for name in names)
 
 
-def _starts_repository(folder: Path) -> bool:
-    """Whether git could find a repository here without looking further up."""
-    return exists(folder / ".git") or (exists(folder / "HEAD") and exists(folder / "objects"))
+def _top_above(folder: str) -> str | None:
+    """Return the nearest folder upwards in which git could find a repository; it is not asked."""
+    while True:
+        bare = exists(f"{folder}/HEAD") and exists(f"{folder}/objects")
+        if bare or exists(f"{folder}/.git"):
+            return folder
+        above = os.path.dirname(folder)  # noqa: PTH120 - of 10,000 files, where Path takes a second
+        if above == folder:
+            return None
+        folder = above
 
 
 @lru_cache(maxsize=64)

@@ -168,28 +168,36 @@ def test_other_code_judges_again(
     assert [run(judged), run(judged)] == [["full"], []]
 
 
-def test_the_digest_of_the_code_is_that_of_its_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["checkout", "wheel"])
+def test_the_digest_is_of_all_that_judges_wherever_it_is_installed(
+    kind: str, tmp_path: Path
+) -> None:
     from audit import installed
+    from audit.resources import resource
 
+    copied = tmp_path / "audit"
     package = Path(installed.__file__).parent
-    copied = shutil.copytree(package, tmp_path / "audit", ignore=shutil.ignore_patterns("*.pyc"))
-    for name in ("schemas", "pyproject.toml"):
-        there = package.parent / name
-        if there.is_dir():
-            shutil.copytree(there, tmp_path / name)
-        elif there.exists():
-            shutil.copy(there, tmp_path)
+    left_out = shutil.ignore_patterns("__pycache__", "reports", "schemas", "templates")
+    shutil.copytree(package, copied, ignore=left_out)
+    beside = copied if kind == "wheel" else tmp_path
+    for name in ("schemas", "reports/field"):
+        shutil.copytree(str(resource(name)), beside / name)
+    if kind == "checkout":
+        (tmp_path / "pyproject.toml").write_bytes(b"")
     code = "from audit.installed import code_digest; print(code_digest())"
 
     def digest() -> str:
         words = [sys.executable, "-c", code]
-        return subprocess.run(
-            words, cwd=tmp_path, capture_output=True, text=True, check=True
-        ).stdout
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
 
-    assert digest().strip() == installed.code_digest()
-    (copied / "numerals.py").write_text((copied / "numerals.py").read_text("utf-8") + "#", "utf-8")
-    assert digest().strip() != installed.code_digest()
+    found = [digest()]
+    assert found == [installed.code_digest()]
+    table, schema = "reports/field/scores.csv", "schemas/results.v2.schema.json"
+    for changed in (copied / "numerals.py", beside / table, beside / schema):
+        changed.write_bytes(changed.read_bytes() + b"\n")
+        found.append(digest())
+    assert len(set(found)) == 4
 
 
 def test_a_waiver_that_may_have_expired_is_asked_for_again_each_day(
@@ -368,13 +376,13 @@ def test_a_cache_that_takes_nothing_is_said_once_and_changes_no_verdict(
 
 
 @pytest.mark.slow
-def test_many_processes_fill_one_cache_at_once(fleet: Path) -> None:
+def test_many_processes_fill_one_cache_at_once(one: Path) -> None:
     words = [sys.executable, "-m", "audit", "gate", "reports", "--format", "json", *CACHED]
-    running = [subprocess.Popen(words, stdout=subprocess.PIPE) for _ in range(3)]
+    running = [subprocess.Popen(words, stdout=subprocess.PIPE) for _ in range(2)]
     outputs = {process.communicate()[0] for process in running}
     outputs.add(subprocess.run(words, stdout=subprocess.PIPE, check=False).stdout)
     assert len(outputs) == 1
-    assert not [path for path in entries(fleet / "cache") if path.suffix == ".part"]
+    assert not [path for path in entries(Path("../cache")) if path.suffix == ".part"]
 
 
 def rows(capsys: pytest.CaptureFixture[str], *options: str) -> list[Any]:

@@ -26,6 +26,7 @@ from audit.fleet.files import FileResult
 from audit.fleet.judging import Judge
 from audit.outcomes_file import set_beside
 from audit.policy import Policy
+from audit.resources import resource
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 dask = pytest.importorskip("dask")
@@ -130,10 +131,10 @@ def test_a_file_too_large_to_send_is_judged_here(
 
 def test_a_worker_with_other_code_is_refused_by_name(tmp_path: Path) -> None:
     package = Path(on_cluster.__file__).parent.parent
-    ignored = shutil.ignore_patterns("__pycache__", "reports", "templates")
-    copied = shutil.copytree(package, tmp_path / "audit", ignore=ignored)
-    if not (package / "schemas").exists():
-        shutil.copytree(package.parent / "schemas", copied / "schemas")
+    copied = shutil.copytree(package, tmp_path / "audit")
+    for name in ("schemas", "reports/field"):
+        if not (copied / name).exists():
+            shutil.copytree(str(resource(name)), copied / name)
     (copied / "numerals.py").write_text((copied / "numerals.py").read_text("utf-8") + "#", "utf-8")
     words = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--no-dashboard"]
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as other:
