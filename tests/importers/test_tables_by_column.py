@@ -474,14 +474,21 @@ def test_samples_and_real_files_come_out_the_same(path: Path) -> None:
 def test_small_files_are_left_to_the_reader_of_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def taken(kind: str) -> bool:
+    def taken(kind: str, more: int) -> bool:
         path = written(tmp_path, kind, list(LONG), PLAIN)
         monkeypatch.setattr(table_files, "SMALLEST_BYTES", path.stat().st_size + more)
         monkeypatch.setattr(table_files, "SMALLEST_ROWS", len(PLAIN) + more)
         return counted_file(str(path), "auto", Options()) is not None
 
-    for more, expected in ((1, False), (0, True)):
-        assert [taken(kind) for kind in KINDS] == [expected] * len(KINDS)
+    assert not any(taken(kind, 1) for kind in KINDS)
+    assert all(taken(kind, 0) for kind in KINDS)
+
+
+def test_lines_of_json_have_no_settings_of_a_trainer_by_column_either(tmp_path: Path) -> None:
+    said = Options(seed_key="config")
+    for kind, expected in (("csv", True), ("jsonl", False)):
+        path = written(tmp_path, kind, list(LONG), PLAIN)
+        assert (counted_file(str(path), "auto", said) is not None) is expected
 
 
 def test_parquet_is_large_by_its_rows_and_not_by_its_bytes(
