@@ -6,7 +6,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+
+# Two letters at least: one is a drive of Windows.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+def is_url(path: str | Path) -> bool:
+    """Return whether a path names an object in a store, such as ``s3://bucket/results.json``."""
+    return isinstance(path, str) and _SCHEME.match(path) is not None
 
 
 def is_folder(path: str | Path) -> bool:

@@ -14,7 +14,7 @@ from audit.config import Config, Fault, build, parse_config, read_config
 from audit.errors import UsageError
 from audit.finding import Waiver
 from audit.git import git
-from audit.paths import is_file
+from audit.paths import is_file, is_url
 
 # The rules that speak on refused claims, by id and slug: no policy lets those by.
 CLAIM_RULES = {
@@ -112,7 +112,7 @@ class Policy:
     def for_path(self, path: str) -> Policy:
         """Return the policy for one file, with the overrides that match its path applied."""
         policy = self
-        shown = _slashed(Path(path).as_posix())
+        shown = path if is_url(path) else _slashed(Path(path).as_posix())
         for override in self.overrides:
             if any(fnmatch(shown, _slashed(pattern)) for pattern in override.paths):
                 policy = replace(policy, **override.values)

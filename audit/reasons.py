@@ -811,6 +811,34 @@ _ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "audit verify names the place",
     ),
     (
+        "weakened-by",
+        WORD,
+        "claim",
+        "weakened by",
+        "Stands under a supported claim: what the file itself says against resting on it, such as "
+        "a warning about its arms, a low grade of evidence, or runs left out of the pairing. The "
+        "claim stays supported.",
+        "read the slug or rule beside it; a policy can make it a refusal",
+    ),
+    (
+        "passed-over",
+        WORD,
+        "file",
+        "passed over",
+        "A file or folder below a named one was not read, for the reason beside it; nothing in it "
+        "was judged.",
+        "name it on the command line to have it read",
+    ),
+    (
+        "not-checked",
+        WORD,
+        "file",
+        "not checked",
+        "A check had nothing to work on, for the reason beside it: the file does not record what "
+        "it needs, or it is not at hand. It neither passed nor failed.",
+        "record or supply what the reason names",
+    ),
+    (
         "ship",
         WORD,
         "claim",
@@ -944,10 +972,10 @@ def rank(slug: str) -> int:
 def find_reason(name: str) -> Reason | None:
     """Return the reason with this slug, whatever the case.
 
-    What is printed is understood too: ``NOT CLAIMED``, ``benchmark-only gain`` and
-    ``flat: inconclusive``, of which the second word is meant.
+    What is printed is understood too: ``NOT CLAIMED``, ``weakened by:``, ``evidence C``,
+    ``benchmark-only gain`` and ``flat: inconclusive``, of which the second word is meant.
     """
-    whole = name.strip().lower()
+    whole = name.strip().rstrip(":").lower().removeprefix("evidence ")
     wanted = whole.partition(": ")[2].partition(",")[0] or whole
     tries = (wanted, wanted.upper(), "-".join(wanted.split()), wanted.partition(" ")[0])
     by_words = (slug for slug, reason in REASONS.items() if reason.words == wanted)

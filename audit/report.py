@@ -122,11 +122,12 @@ class Report(Displayed):
     def detached(self, *, located: bool) -> Report:
         """Return the report without the file's content: little to keep, or to send elsewhere.
 
-        Its findings have line and column where ``located`` is set; it has no analysis.
+        Its findings have line and column where ``located`` is set; it has no analysis, and
+        nothing of rules that found nothing.
         """
         emptied = Results({}, Source(self.name, b"", self.sha256))
         found = self.findings if located else self.found
-        return replace(self, found=found, case=Case(emptied, self.policy))
+        return replace(self, found=found, case=Case(emptied, self.policy), rules=())
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of one severity, waived ones left out."""

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import le
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ VERSIONS = (2,)
 # Keys that no other tool's file has: with one of them a file without a version is broken.
 _ONLY_OURS = ("seed_results", "claims")
 DEFAULT_METRIC = "accuracy"
+# More answers to one task than this are no count of answers.
+MOST_ANSWERS = 2**31
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Evaluation:
     def task_ids(self) -> tuple[str, ...] | None:
         """Ids of the tasks in the order of the outcome lists; None when not recorded."""
         ids = self.document.get("task_ids")
-        return None if ids is None else tuple(str(task) for task in ids)
+        return None if ids is None else tuple(map(str, ids))
 
     @property
     def counts(self) -> list[int] | None:
@@ -98,6 +101,21 @@ class Evaluation:
     def per_task(self) -> bool:
         """Whether outcomes per task were recorded."""
         return (self.counts is not None and self.samples is not None) or self.scores is not None
+
+    @cached_property
+    def consistent(self) -> bool:
+        """Whether the lists can be read as one row: as long as each other, and nothing odd."""
+        counts, samples, ids = self.counts, self.samples, self.task_ids
+        counted = counts is not None and samples is not None
+        lists = (counts, samples, ids) if counted else (self.scores, ids)
+        lengths = {len(values) for values in lists if values is not None}
+        if not self.per_task or len(lengths) != 1 or 0 in lengths:
+            return False
+        if ids is not None and len(set(ids)) < len(ids):
+            return False
+        if counts is None or samples is None:
+            return True
+        return max(samples) < MOST_ANSWERS and min(counts) >= 0 and all(map(le, counts, samples))
 
     @cached_property
     def mean(self) -> float | None:

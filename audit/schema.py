@@ -17,7 +17,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 from audit.errors import did_you_mean
 from audit.pointer import from_parts, join, natural_key, parts
@@ -29,6 +29,7 @@ _SPELT_ALIKE = 0.85
 _LONGEST_VALUE = 60
 _SLICE = 1024
 RESULTS = "results.v2"  # the name of its schema
+T = TypeVar("T")
 _BELOW = frozenset({"properties", "items", "additionalProperties", "propertyNames", "oneOf"})
 _ANNOTATIONS = frozenset({"$schema", "$id", "$comment", "$defs", "title", "description"}) | {
     "default",
@@ -382,10 +383,13 @@ def _any_whole_floats(node: _Node, values: list[Any]) -> bool:
     """Whether a float stands where the schema wants an integer; all values of a place at once."""
     if node.integer:
         return float in set(map(type, values))
-    objects = [value for value in values if type(value) is dict]
+    objects = _of_kind(dict, values)
+    present = set(chain.from_iterable(objects)) if node.integers else ()
     for key in node.integers:
+        if key not in present:
+            continue
         found = [value[key] for value in objects if key in value]
-        if found and _any_whole_floats(node.members[key], found):
+        if _any_whole_floats(node.members[key], found):
             return True
     if node.others is not None and node.others.counts:
         named = node.members.keys()
@@ -394,8 +398,15 @@ def _any_whole_floats(node: _Node, values: list[Any]) -> bool:
             return True
     if node.items is None or not node.items.counts:
         return False
-    entries = list(chain.from_iterable(value for value in values if isinstance(value, list)))
+    entries = list(chain.from_iterable(_of_kind(list, values)))
     return bool(entries) and _any_whole_floats(node.items, entries)
+
+
+def _of_kind(kind: type[T], values: list[Any]) -> list[T]:
+    """Return the values of one type, without a copy where all are."""
+    if set(map(type, values)) == {kind}:
+        return values
+    return [value for value in values if type(value) is kind]
 
 
 def _whole_numbers(node: _Node, value: Any) -> Any:

@@ -275,8 +275,9 @@ ENTRIES = (
     Entry(
         "fleet",
         "A fleet of files",
-        "`audit gate` over many files beside check-jsonschema over the same.",
-        "python benchmarks/fleet.py -o benchmarks/fleet.md",
+        "`audit gate` over many files, in processes, on a cluster and from its cache, beside "
+        "check-jsonschema over the same.",
+        "python benchmarks/fleet.py --cached 10000 --write benchmarks/fleet.md",
         "fleet.md",
     ),
     Entry(

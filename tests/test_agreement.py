@@ -28,7 +28,7 @@ from audit.cli.formats.gate_page import gate_page
 from audit.cli.formats.gate_text import gate_text
 from audit.cli.main import main
 from audit.fleet.files import FileResult, FileResults
-from audit.fleet.judging import Judge
+from audit.fleet.judging import WHOLE, Judge
 from audit.fleet.rows import counts_of, rows_of
 from audit.pages.render import Job
 from audit.pages.render import render as render_page
@@ -125,7 +125,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @cache
 def judged(path: Path) -> FileResult:
-    return Judge(Policy(), whole=True)(str(path))
+    return Judge(Policy(), keeps=WHOLE)(str(path))
 
 
 def surfaces(file: FileResult) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("schema", "sources", "outcomes_file"),
     ("outcome_columns",),
     ("stats*", "published", "reading", "writing", "simulation", "run_record"),
-    ("git",),
+    ("git", "stores", "cluster", "installed"),
     (
         "pointer",
         "finding",

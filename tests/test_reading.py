@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.errors import InputError
-from audit.reading import DEEPEST, Defect, Source, parse, read_plain, read_source
+from audit.reading import DEEPEST, Defect, Source, parse, parse_strictly, read_plain, read_source
 
 
 def source(data: bytes | str, name: str = "results.json") -> Source:
@@ -181,9 +181,9 @@ PLAIN = st.recursive(
 
 
 def strictly(data: bytes) -> tuple[Any, tuple[Defect, ...]] | str:
-    """Read by the reader whose words count; files this small are not given to the quick one."""
+    """Read by the reader whose words count."""
     try:
-        return parse(source(data))
+        return parse_strictly(source(data))
     except InputError as error:
         return str(error)
 
@@ -256,4 +256,4 @@ def test_a_large_file_says_what_a_small_one_says(broken: str) -> None:
     document, defects = parse(source(text))
     assert document["rows"][7] == {"step": 7, "loss": 1.0}
     small = f'{{"a": [0, -0.0]{broken}}}'
-    assert defects == parse(source(small))[1]
+    assert defects == parse_strictly(source(small))[1]

@@ -143,6 +143,9 @@ def test_the_page_of_reasons_is_fresh(capsys: pytest.CaptureFixture[str], root: 
     [
         ("One-Seed", "one-seed"),
         ("benchmark-only gain", "benchmark-only"),
+        ("weakened by:", "weakened-by"),
+        ("evidence C", "C"),
+        ("not checked", "not-checked"),
         ("uneven-clusters", "uneven-clusters"),
     ],
 )

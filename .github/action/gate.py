@@ -30,6 +30,7 @@ def command(folder: Path) -> list[str]:
         ("--fail-on", "AUDIT_FAIL_ON"),
         ("--changed-since", "AUDIT_CHANGED_SINCE"),
         ("--policy-from", "AUDIT_POLICY_FROM"),
+        ("--cache", "AUDIT_CACHE"),
         ("--claim", "AUDIT_CLAIM"),
     ):
         words += [f"{option}={value}" for value in lines(name)]

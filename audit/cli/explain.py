@@ -27,7 +27,7 @@ EXAMPLES = (
 _KINDS = {
     "refusal": "a claim is refused for it, and an unclaimed comparison gets no verdict",
     "qualifier": "said beside a verdict",
-    "word": "a verdict, the judgement of a claim, or a grade of evidence",
+    "word": "a verdict, the judgement of a claim, a grade of evidence, or what heads a line",
     "retired": "no longer given",
 }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,9 +32,10 @@ from audit.cli.output import guard, publish
 from audit.errors import InputError, UsageError, did_you_mean
 from audit.fleet.families import joined
 from audit.fleet.files import FileResult, FileResults, collect
-from audit.fleet.judging import BothPolicies, Judge, lost
+from audit.fleet.judging import FINDINGS, PLACES, ROWS, BothPolicies, Judge
 from audit.fleet.rows import ORDERS, Counts, Row, counts_of, rows_of
-from audit.fleet.workers import each, with_bar
+from audit.fleet.visiting import Visit, Visitor
+from audit.fleet.workers import with_bar
 from audit.policy import Policy, find_policy
 from audit.safetext import visible
 
@@ -43,13 +45,16 @@ if TYPE_CHECKING:
 PAGE = "html"
 _FORMATS = (*FORMATS, PAGE)
 # What names the line of a finding.
-_LOCATED = ("github", "sarif")
+_LOCATED = frozenset({"github", "sarif"})
+# What lists findings.
+_OF_FINDINGS = frozenset({"junit"})
 
 EXAMPLES = (
     "audit gate reports/",
     "audit gate reports/ --claim 'gain accuracy method over control' --fail-on warning",
     "audit gate reports/ --changed-since origin/main --format github",
     "audit gate reports/ --also markdown=summary.md --also html=fleet.html --sort verdict",
+    "audit gate s3://bucket/reports --cache ~/.cache/audit",
 )
 
 
@@ -76,6 +81,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="files judged at once (one per processor where there are more than 32)",
     )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="judge on this Dask cluster instead")
+    parser.add_argument(
+        "--cache",
+        metavar="FOLDER",
+        help="keep results there, and take those of files that have not changed from there",
+    )
     add_policy_options(parser)
     add_output_options(parser, _FORMATS)
     parser.add_argument(
@@ -94,9 +105,9 @@ def main(options: argparse.Namespace) -> int:
     also = [_also(entry) for entry in options.also]
     _require_distinct([options.output, *(path for _, path in also)])
     policy = policy_in_force(options)
-    located = any(name in _LOCATED for name in (options.format, *(name for name, _ in also)))
+    keeps = _kept_for({options.format, *(name for name, _ in also)})
     own = Judge(
-        policy, choices_of(options), claims_of(options), located=located, looked=looked_of(options)
+        policy, choices_of(options), claims_of(options), keeps=keeps, looked=looked_of(options)
     )
     judge: Judge | BothPolicies = own
     changes = _changes(options)
@@ -105,10 +116,10 @@ def main(options: argparse.Namespace) -> int:
     if change and before is not None:
         judge = BothPolicies(own, replace(own, policy=before))
         policy = replace(policy, source=f"{policy.source}, and {before.source}")
-    visit = partial(_visit, options)
     wanted = _wanted(None if change else changes)
-    found = collect(options.paths, judge, visit, wanted=wanted)
-    results = joined(with_runs(options, found, own.claims, judge.of_source), judge)
+    with _visitor(options) as visit:
+        found = collect(options.paths, partial(_visited, options, visit, judge), wanted=wanted)
+        results = joined(with_runs(options, found, own.claims, judge.of_source), judge, visit)
     results = replace(results, policy_change=change, base=options.changed_since or "")
     if changes is not None:
         from audit.fleet.since import with_history
@@ -132,13 +143,34 @@ def main(options: argparse.Namespace) -> int:
     return results.exit_status
 
 
-def _visit(
-    options: argparse.Namespace,
-    judge: Callable[[str], FileResult],
-    paths: Sequence[str],
+def _kept_for(formats: set[str]) -> str:
+    """Return what must be kept of a file for these formats."""
+    if formats & _LOCATED:
+        return PLACES
+    return FINDINGS if formats & _OF_FINDINGS else ROWS
+
+
+@contextmanager
+def _visitor(options: argparse.Namespace) -> Iterator[Visitor]:
+    """Give what judges the files, where the options say."""
+    cache = None
+    if options.cache is not None:
+        from audit.fleet.cache import cache_in
+
+        cache = cache_in(options.cache, options.paths)
+    if options.scheduler is None:
+        yield Visitor(options.jobs, None, cache)
+        return
+    from audit.fleet.on_cluster import cluster_at
+
+    with cluster_at(options.scheduler) as cluster:
+        yield Visitor(options.jobs, cluster, cache)
+
+
+def _visited(
+    options: argparse.Namespace, visit: Visit, judge: Judge | BothPolicies, paths: Sequence[str]
 ) -> Iterator[FileResult]:
-    jobs = 1 if "-" in paths else options.jobs  # only this process has the standard input
-    results: Iterable[FileResult] = each(judge, paths, jobs, lost)
+    results = visit([(judge, path) for path in paths])
     return with_bar(results, len(paths), wanted=not options.quiet)
 
 

@@ -177,6 +177,7 @@ def main(options: argparse.Namespace) -> int:
         return import_folder.main(options)
     if import_folder.is_path(options.format):
         options.files, options.format = [options.format, *options.files], "auto"
+    import_folder.refuse_for_files(options)
     if options.to and options.retrieved is None:
         raise UsageError("--to needs --retrieved SECONDS: a record names when it was made")
     document, notes = _document(options)

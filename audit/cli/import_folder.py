@@ -115,6 +115,23 @@ def applies(options: argparse.Namespace) -> bool:
     return bool(folders - of_files)  # a single log of an evaluation has an importer of its own
 
 
+def refuse_for_files(options: argparse.Namespace) -> None:
+    """Refuse what chooses among the runs of a folder where single files are read.
+
+    Raises
+    ------
+    UsageError
+        Naming the option, rather than reading the file as if it had not been given.
+    """
+    for name in ("arm_from", "step", "exclude"):
+        if getattr(options, name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{option} chooses among the runs of a folder, and this is read as single files "
+                "(--where COLUMN=TEXT keeps rows of a table)"
+            )
+
+
 def is_path(word: str) -> bool:
     """Whether the first word is what to read, and not the name of a format."""
     known = {"auto", "results", *WORDS, *(entry.name for entry in IMPORTERS)}

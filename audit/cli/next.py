@@ -111,12 +111,12 @@ def _unrecorded(
     """Return the looks that only earlier versions of the file show, as the gate sees them."""
     from audit.fleet.earlier_looks import unrecorded_looks
 
-    spent, missing = unrecorded_looks(path, results, claims)
-    if missing:
+    unrecorded = unrecorded_looks(path, results, claims)
+    if unrecorded.missing:
         from audit.cli.judging_options import report_not_searched
 
-        report_not_searched({missing: [results.name]})
-    return spent
+        report_not_searched({unrecorded.missing: [results.name]})
+    return unrecorded.looks
 
 
 def _benchmarks(advice: Advice) -> tuple[str | None, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from audit.cli.examples import add_examples
 from audit.cli.folder_of_runs import with_runs
@@ -25,7 +26,8 @@ from audit.cli.output import guard, publish
 from audit.cli.statements import is_statement, verify_statements
 from audit.fleet.families import joined
 from audit.fleet.files import collect
-from audit.fleet.judging import Judge
+from audit.fleet.judging import WHOLE, Judge
+from audit.fleet.visiting import Visitor
 
 EXAMPLES = (
     "audit verify results.json",
@@ -55,13 +57,15 @@ def main(options: argparse.Namespace) -> int:
         policy,
         choices_of(options),
         claims_of(options),
-        whole=True,
+        keeps=WHOLE,
         looked=looked_of(options),
         data=options.data,
         artifacts=options.artifacts,
     )
-    found = collect(options.paths, judge)
-    results = joined(with_runs(options, found, judge.claims, judge.of_source), judge)
+    found = with_runs(
+        options, collect(options.paths, partial(map, judge)), judge.claims, judge.of_source
+    )
+    results = joined(found, judge, Visitor())
     read = [file.name for file in results.files]
     guard(options.output, [*read, options.data, options.policy, policy.source], force=options.force)
     options.results = results  # kept until the process ends, which need not take them apart

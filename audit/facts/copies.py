@@ -270,11 +270,24 @@ def _by_log(runs: Sequence[Run]) -> Iterable[SamePair]:
         if ended and tells_runs_apart(logs[ended[0]]):
             yield from (_of_logs(runs, ended[0], place) for place in places if place != ended[0])
             continue
-        next_step: dict[Hashable, list[int]] = {}
-        for place in places:
-            if len(logs[place]) > depth:
-                next_step.setdefault(_hashable(logs[place][depth]), []).append(place)
-        alike += [(depth + 1, group) for group in next_step.values() if len(group) > 1]
+        steps = {place: logs[place][depth] for place in places if len(logs[place]) > depth}
+        near = _alike(steps, _glance)
+        same = [group for some in near for group in _alike(some, _hashable)]
+        alike += [(depth + 1, list(group)) for group in sorted(same, key=min)]
+
+
+def _alike(steps: dict[int, Any], key: Callable[[Any], Hashable]) -> list[dict[int, Any]]:
+    """Return the steps that share a key, by place, those with one of their own left out."""
+    groups: dict[Hashable, dict[int, Any]] = {}
+    for place, step in steps.items():
+        groups.setdefault(key(step), {})[place] = step
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _glance(step: Mapping[str, Any]) -> Hashable:
+    """Return what is equal for equal steps and mostly differs for others, quickly."""
+    losses = [update.get("loss") for update in step.get("updates") or ()]
+    return _hashable([step.get("step"), losses, step.get("rewards")])
 
 
 def _of_logs(runs: Sequence[Run], one: int, other: int) -> SamePair:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from math import inf
+from typing import NamedTuple
 
 from audit.facts.memo import once
 from audit.facts.training_logs import ArmLog, RunLog, read_logs
@@ -37,8 +40,7 @@ _FEWEST_LEVELS = 3
 WHITENINGS = frozenset({WHITENED, WHITENED_GROUPS})
 
 
-@dataclass(frozen=True, slots=True)
-class StepMatch:
+class StepMatch(NamedTuple):
     """The estimators that give the advantages of one step.
 
     Attributes
@@ -106,15 +108,17 @@ def printed(log: RunLog) -> Printed:
 
     A handful of values, such as 0, 0.5 and 1, are exact as they stand.
     """
-    levels = {reward for step in log.steps for reward in step.get("rewards") or ()}
+    levels = set(log.every("rewards"))
     decimals = written_decimals(sorted(levels))
     rounded = len(levels) > _MOST_LEVELS and 1 < decimals < MOST_DECIMALS
-    sizes = Counter(abs(value) for step in log.steps for value in step.get("advantages") or ())
+    drawn = log.every("advantages")
+    sizes = set(map(abs, set(drawn)))
     largest = max(sizes, default=inf)
+    often = sum(map(drawn.count, {largest, -largest}))
     return Printed(
         written_decimals(sorted(sizes)),
         0.5 * 10.0**-decimals if rounded else 0.0,
-        largest if sizes[largest] > 1 else inf,
+        largest if often > 1 else inf,
     )
 
 
@@ -152,35 +156,40 @@ def _groups(values: Sequence[float], size: int) -> list[Sequence[float]]:
 
 def _matches(log: RunLog) -> tuple[StepMatch, ...]:
     size, due = log.group_size, declared(log)
-    known: dict[tuple[tuple[float, ...], tuple[float, ...]], tuple[EstimatorMatch, bool]] = {}
     found: list[StepMatch] = []
-    batches = [
-        (place, step.get("step", place + 1), tuple(step["rewards"]), tuple(step["advantages"]))
-        for place, step in enumerate(log.steps)
-        if step.get("rewards") and step.get("advantages")
-    ]
+    batches = log.batches
     if not size or not batches:
         return ()
-    decimals = written_decimals([value for *_, drawn in batches for value in drawn])
+    decimals = written_decimals(list(set(chain.from_iterable(b.advantages for b in batches))))
     _, epsilon, _ = log.advantage
-    for place, number, rewards, advantages in batches:
+    for place, rewards, advantages in batches:
         if len(rewards) != len(advantages) or len(rewards) % size:
             continue
-        key = rewards, advantages
-        if key not in known:  # batches of 0/1 rewards repeat
-            groups, theirs = _groups(rewards, size), _groups(advantages, size)
-            match = matching_estimators(groups, theirs, decimals, epsilon)
-            apart = due is not None and due not in match.names
-            apart = apart and (
-                bool(match.names & WHITENINGS) or (due == BATCH_SCALED and not match.names)
-            )
-            again = apart and is_rescaled(str(due), groups, theirs, decimals, epsilon)
-            if again and due == BATCH_SCALED and match.names <= WHITENINGS and match.ddof is None:
-                # Its standard deviation may be that of a larger batch, of which this is a part.
-                match, again = EstimatorMatch(match.names | {due}), False
-            known[key] = match, again
-        found.append(StepMatch(place, number, *known[key]))
+        number = log.steps[place].get("step", place + 1)
+        match, again = _match(rewards, advantages, size, due, decimals, epsilon)
+        found.append(StepMatch(place, number, match, again))
     return tuple(found)
+
+
+@lru_cache(maxsize=4096)  # batches of 0/1 rewards repeat
+def _match(
+    rewards: tuple[float, ...],
+    advantages: tuple[float, ...],
+    size: int,
+    due: str | None,
+    decimals: int,
+    epsilon: float,
+) -> tuple[EstimatorMatch, bool]:
+    """Return what fits one batch, and whether it is the declared estimator's, rescaled."""
+    groups, theirs = _groups(rewards, size), _groups(advantages, size)
+    match = matching_estimators(groups, theirs, decimals, epsilon)
+    apart = due is not None and due not in match.names
+    apart = apart and (bool(match.names & WHITENINGS) or (due == BATCH_SCALED and not match.names))
+    again = apart and is_rescaled(str(due), groups, theirs, decimals, epsilon)
+    if again and due == BATCH_SCALED and match.names <= WHITENINGS and match.ddof is None:
+        # Its standard deviation may be that of a larger batch, of which this is a part.
+        return EstimatorMatch(match.names | {due}), False
+    return match, again
 
 
 def shared_estimator(matches: Iterable[StepMatch]) -> str | None:

@@ -87,4 +87,6 @@ def _empty(evaluation: Evaluation, samples: Sequence[int]) -> int | None:
     lengths = evaluation.document.get("mean_tokens")
     if lengths is None or len(lengths) != len(samples):
         return None
+    if 0 not in lengths:
+        return 0
     return sum(drawn for length, drawn in zip(lengths, samples, strict=True) if length == 0)

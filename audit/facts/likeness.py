@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from audit.errors import InsufficientData
 from audit.facts.rounding import decimals, number
-from audit.results import DEFAULT_METRIC, Evaluation, Results, Run
+from audit.results import DEFAULT_METRIC, MOST_ANSWERS, Evaluation, Results, Run
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # So many runs are compared at once; more are taken in the order of their scores, since a close
 # copy has nearly the score of its original.
 _AT_ONCE, _OVERLAP = 64, 16
-_MOST_ANSWERS = 2**31
 
 Scales = Mapping[str, tuple[float, float]]
 """Lower and upper end of each metric by which summaries of runs are compared."""
@@ -87,7 +86,7 @@ def per_task(run: Run) -> dict[EvaluationKey, Evaluation]:
     """Return a run's evaluations with per-task outcomes that can be compared, by what they are."""
     found: dict[EvaluationKey, Evaluation] = {}
     for evaluation in run.evaluations:
-        if _comparable(evaluation):
+        if evaluation.consistent:
             split, step = (evaluation.document.get(key) for key in ("split", "checkpoint_step"))
             key = EvaluationKey(evaluation.benchmark, evaluation.metric, split, step)
             found.setdefault(key, evaluation)
@@ -184,22 +183,6 @@ def _too_equal(scores: Sequence[Fraction], answers: int | None, unit: Fraction |
     return len(set(scores)) == 1 and equal_scores(scores, answers=answers, unit=unit).refused
 
 
-def _comparable(evaluation: Evaluation) -> bool:
-    """Whether the lists of an evaluation can be read as one row: nothing odd in them."""
-    if not evaluation.per_task:
-        return False
-    counts, samples, ids = evaluation.counts, evaluation.samples, evaluation.task_ids
-    counted = counts is not None and samples is not None
-    lists = (counts, samples, ids) if counted else (evaluation.scores, ids)
-    lengths = {len(values) for values in lists if values is not None}
-    if len(lengths) != 1 or 0 in lengths or (ids is not None and len(set(ids)) < len(ids)):
-        return False
-    if counts is None or samples is None:
-        return True
-    pairs = zip(counts, samples, strict=True)
-    return max(samples) < _MOST_ANSWERS and all(0 <= right <= drawn for right, drawn in pairs)
-
-
 def _by_key(runs: Sequence[Run]) -> Iterator[_Answers]:
     groups: dict[tuple[EvaluationKey, bool, bool], list[tuple[int, Evaluation]]] = {}
     for place, run in enumerate(runs):
@@ -261,7 +244,7 @@ def _decoding(answers: _Answers) -> tuple[str, int]:
         return "scores", 1
     if answers.greedy:
         return "greedy", 1
-    samples = int(answers.drawn[answers.drawn > 0].min(initial=_MOST_ANSWERS))
+    samples = int(answers.drawn[answers.drawn > 0].min(initial=MOST_ANSWERS))
     mixed = bool(((answers.right > 0) & (answers.right < answers.drawn)).any())
     declared = all(evaluation.sampled for evaluation in answers.evaluations)
     return ("sampled" if declared or (samples > 1 and mixed) else "undeclared"), samples

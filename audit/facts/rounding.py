@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 # Summation order and one rounding cost a few ulps of the largest addend (2.2e-16 each).
 DOUBLE = 1e-12
@@ -17,6 +18,7 @@ def number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+@lru_cache(maxsize=1 << 16)
 def decimals(value: float) -> int:
     """Return the decimals of the shortest text that reads back as ``value``."""
     mantissa, _, exponent = repr(float(value)).partition("e")

@@ -7,6 +7,7 @@ by response.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from audit.facts.training_logs import RunLog
@@ -37,20 +38,26 @@ def steps_without_spread(log: RunLog) -> int | None:
 
 def steps_cut_off(log: RunLog) -> int | None:
     """Return the logged steps if all responses of all of them were cut off, else 0."""
-    return _if_all(map(_cut_off, log.steps), lambda share: share >= 1)
+    shares = (_cut_off(step, metrics=log.has_metrics) for step in log.steps)
+    return _if_all(shares, lambda share: share >= 1)
 
 
-def logged(update: Mapping[str, Any], names: Iterable[str]) -> float | None:
+def logged(update: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
     """Return the first figure of an update that a trainer logged under one of several names."""
     metrics = update.get("metrics")
     if not metrics:
         return None
-    for name in names:
-        for key in (name, *(prefix + name for prefix in _PREFIXES)):
-            value = metrics.get(key)
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                return float(value)
+    for key in _spelled(names):
+        value = metrics.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
     return None
+
+
+@cache
+def _spelled(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return each name as it stands and with each prefix."""
+    return tuple(prefix + name for name in names for prefix in ("", *_PREFIXES))
 
 
 def gradient_of(update: Mapping[str, Any]) -> float | None:
@@ -92,7 +99,7 @@ def _flat_share(step: Mapping[str, Any]) -> float | None:
     return float(max(spreads) == 0) if spreads else None
 
 
-def _cut_off(step: Mapping[str, Any]) -> float | None:
+def _cut_off(step: Mapping[str, Any], *, metrics: bool) -> float | None:
     """Return 1 where all responses of a step were cut off, less where some were not."""
     told = False
     for update in step.get("updates") or ():
@@ -101,6 +108,6 @@ def _cut_off(step: Mapping[str, Any]) -> float | None:
             if not all(audit.get("truncated") for audit in audits):
                 return 0.0
             told = True
-    if told:
-        return 1.0
+    if told or not metrics:
+        return 1.0 if told else None
     return min(_known(step, lambda update: logged(update, CUT_OFF_SHARES)), default=None)

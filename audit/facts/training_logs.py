@@ -28,6 +28,14 @@ _OTHER_TERMS = (
 )
 
 
+class Batch(NamedTuple):
+    """Rewards and advantages of a step, by its place in ``training``."""
+
+    place: int
+    rewards: tuple[float, ...]
+    advantages: tuple[float, ...]
+
+
 @dataclass(frozen=True)
 class RunLog:
     """The training log of one run and the settings it was made with."""
@@ -48,6 +56,25 @@ class RunLog:
     def whole_steps(self) -> list[dict[str, Any]]:
         """The steps that came to their end: a run that did not finish may break off in its last."""
         return self.steps if self.run.finished else self.steps[:-1]
+
+    @cached_property
+    def batches(self) -> list[Batch]:
+        """The steps that have rewards and advantages."""
+        return [
+            Batch(place, tuple(step["rewards"]), tuple(step["advantages"]))
+            for place, step in enumerate(self.steps)
+            if step.get("rewards") and step.get("advantages")
+        ]
+
+    def every(self, name: str) -> list[Any]:
+        """Return the values of one list of all steps, such as ``rewards``, one after another."""
+        return list(chain.from_iterable(step.get(name) or () for step in self.steps))
+
+    @cached_property
+    def has_metrics(self) -> bool:
+        """Whether any update has figures under a trainer's own names."""
+        updates = chain.from_iterable(step.get("updates") or () for step in self.steps)
+        return any("metrics" in update for update in updates)
 
     @cached_property
     def full(self) -> bool:
@@ -179,6 +206,23 @@ class ArmLog:
     def losses(self) -> list[float | None]:
         """Field ``loss`` of all updates, None where it is absent."""
         return [update.document.get("loss") for update in self.updates]
+
+    @cached_property
+    def advantages(self) -> list[list[float]]:
+        """Advantages of the responses in each update; empty where they cannot be told."""
+        return [self._advantages(update) for update in self.updates]
+
+    def _advantages(self, update: LoggedUpdate) -> list[float]:
+        log, step, _, _, first, end = update  # faster than by name, in a loop this long
+        every: list[float] = log.steps[step].get("advantages") or []
+        if end - first in (0, len(every)):
+            return every
+        # Below level full the audits may be some of the responses that were trained on.
+        if self.sequences is None or not log.full:
+            return []
+        present = self.sequences[first:end]
+        known = [number for number in present if number is not None and number < len(every)]
+        return [every[number] for number in known] if len(known) == len(present) else []
 
     @cached_property
     def of_first_updates(self) -> bytearray:

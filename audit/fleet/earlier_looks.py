@@ -3,37 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from audit.analysis.claiming import ClaimResult
 from audit.analysis.earlier import may_hide_looks, spent_looks
 from audit.analysis.study import SpentLook
 from audit.errors import AuditError, InputError, OutcomesError
-from audit.fleet.history import MOST_BYTES, EarlierVersion, history_of
+from audit.fleet.history import MOST_BYTES, EarlierVersion, Listing, listing_of, versions_in
+from audit.paths import is_url
 from audit.reading import Source
 from audit.results import Results, from_source
 
 
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """What the git history of a file says of looks that the file does not record.
+
+    Attributes
+    ----------
+    looks : tuple of SpentLook
+        Those that earlier versions show.
+    missing : str
+        Why some may be unseen; empty for no reason.
+    wanted : bool
+        Whether a claim of the file is supported: no other can be undone.
+    listing : Listing or None
+        What was asked of git; None where it was not.
+    """
+
+    looks: tuple[SpentLook, ...] = ()
+    missing: str = ""
+    wanted: bool = False
+    listing: Listing | None = None
+
+
 def unrecorded_looks(
-    path: str, results: Results, claims: Sequence[ClaimResult]
-) -> tuple[tuple[SpentLook, ...], str]:
+    path: str | None, results: Results, claims: Sequence[ClaimResult]
+) -> Unrecorded:
     """Return the looks that earlier versions show, and why some of these may be unseen.
 
-    The history is read only where a claim of the file is supported: no other can be undone.
+    The history is read only where a claim of the file is supported.
 
     Parameters
     ----------
-    path : str
-        Of the file; ``-`` has no history.
+    path : str or None
+        Of the file; ``-`` and an object in a store have no history. None where the history is
+        read elsewhere.
     results : Results
     claims : sequence of ClaimResult
         Of that file, judged by what it records.
     """
-    if path == "-" or not any(map(may_hide_looks, claims)):
-        return (), ""
-    history = history_of(path, results.source.data)
+    wanted = any(map(may_hide_looks, claims))
+    if path is None or path == "-" or is_url(path) or not wanted:
+        return Unrecorded(wanted=wanted)
+    listing = listing_of(path, results.source.data)
+    history = versions_in(listing, path)
     spent, unread = _spent(claims, history.versions)
     beside = f"the outcomes beside {unread:,} of them cannot be read, or are too large"
-    return spent, "; ".join(filter(None, (history.missing, beside if unread else "")))
+    missing = "; ".join(filter(None, (history.missing, beside if unread else "")))
+    return Unrecorded(spent, missing, wanted, listing)
 
 
 def _spent(

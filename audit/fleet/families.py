@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from audit.fleet.files import FileResult, FileResults
 from audit.fleet.judging import BothPolicies, Judge
+from audit.fleet.visiting import Visit
 
 
-def joined(results: FileResults, judge: Judge | BothPolicies) -> FileResults:
+def joined(results: FileResults, judge: Judge | BothPolicies, visit: Visit) -> FileResults:
     """Judge files that share training runs again, with each other's claims in their families.
 
     Parameters
@@ -18,6 +19,8 @@ def joined(results: FileResults, judge: Judge | BothPolicies) -> FileResults:
         Each file judged alone.
     judge : Judge or BothPolicies
         What judged them.
+    visit : callable
+        Judges files, each with its own judge.
 
     Returns
     -------
@@ -29,12 +32,11 @@ def joined(results: FileResults, judge: Judge | BothPolicies) -> FileResults:
     siblings = _siblings(results.files)
     if not siblings:
         return results
-    files = [
-        _with_siblings(file, [results.files[other] for other in siblings[place]], judge)
-        if place in siblings
-        else file
-        for place, file in enumerate(results.files)
-    ]
+    files = list(results.files)
+    works = [(_beside(judge, files, siblings[place]), files[place].name) for place in siblings]
+    for place, again in zip(siblings, visit(works), strict=True):
+        names = tuple(results.files[other].name for other in siblings[place])
+        files[place] = replace(again, siblings=names)
     return replace(results, files=tuple(files))
 
 
@@ -67,9 +69,7 @@ def _siblings(files: Sequence[FileResult]) -> dict[int, list[int]]:
     }
 
 
-def _with_siblings(
-    file: FileResult, others: Sequence[FileResult], judge: Judge | BothPolicies
-) -> FileResult:
-    p_values = tuple(p for other in others for p in other.family)
-    again = judge.beside(p_values)(file.name)
-    return replace(again, siblings=tuple(other.name for other in others))
+def _beside(
+    judge: Judge | BothPolicies, files: Sequence[FileResult], others: Sequence[int]
+) -> Judge | BothPolicies:
+    return judge.beside(tuple(p for other in others for p in files[other].family))

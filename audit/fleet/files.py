@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from audit.errors import AuditError, InputError, NotResultsError
+from audit.finding import Waiver
+from audit.fleet.history import Listing
 from audit.paths import exists
 from audit.report import Report
 from audit.sources import PassedOver, Target, expand
@@ -22,13 +24,20 @@ class FileResult:
     name : str
         The file as the user named it.
     report : Report or None
-        What was found; None where the file could not be read.
+        What was found; None where the file could not be read, and where the rows of a table are
+        all that is wanted of it.
     error : AuditError or None
         Why it could not be read.
     exit_status : int
         0 clean, 1 refused or wrong, 2 could not be read, 3 a bug of ours.
     summary : str
         The study in a few words: name, seeds, arms, data, model.
+    sha256 : str
+        Of the file's bytes; empty where it could not be read.
+    errors, warnings : int
+        Findings of these severities, waived ones left out.
+    waived : tuple of (Waiver, int)
+        Waivers that cover findings, and how many each.
     claims : tuple of ClaimView
         The file's claims, or its comparisons where it claims nothing.
     problems : tuple of str
@@ -46,6 +55,12 @@ class FileResult:
     not_searched : str
         Why earlier versions of the file were not searched, or not all, for looks that it does
         not record; empty where they were, or need not be.
+    may_hide_looks : bool
+        Whether an earlier version of the file could undo a claim.
+    listing : Listing or None
+        What git says of earlier versions; None where it was not asked.
+    beside : tuple of (str, str)
+        Files that were read beside it, by their path from its folder, and their SHA-256.
     """
 
     name: str
@@ -53,6 +68,10 @@ class FileResult:
     error: AuditError | None
     exit_status: int
     summary: str = ""
+    sha256: str = ""
+    errors: int = 0
+    warnings: int = 0
+    waived: tuple[tuple[Waiver, int], ...] = ()
     claims: tuple[ClaimView, ...] = ()
     problems: tuple[str, ...] = ()
     run_keys: frozenset[str] = frozenset()
@@ -61,6 +80,9 @@ class FileResult:
     decision: DecisionView | None = None
     since: tuple[str, ...] = ()
     not_searched: str = ""
+    may_hide_looks: bool = False
+    listing: Listing | None = None
+    beside: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +124,9 @@ class FileResults:
         return groups
 
 
-# Applies a function to paths, in order.
-Visit = Callable[[Callable[[str], FileResult], Sequence[str]], Iterable[FileResult]]
-
-
 def collect(
     paths: Iterable[str],
-    read: Callable[[str], FileResult],
-    visit: Visit = map,
+    visit: Callable[[Sequence[str]], Iterable[FileResult]],
     *,
     wanted: Callable[[str], bool] = lambda path: True,
 ) -> FileResults:
@@ -123,10 +140,8 @@ def collect(
     ----------
     paths : iterable of str
         Files, folders, patterns, or ``-``.
-    read : callable
-        Makes the result of one file, e.g. a :class:`audit.fleet.judging.Judge`.
     visit : callable
-        Applies it to every file, in order; several processes may share the work.
+        Gives the result of every file, in order.
     wanted : callable
         Whether a file that exists is looked at.
     """
@@ -135,7 +150,7 @@ def collect(
     for _, targets in plan:
         for target in targets if isinstance(targets, tuple) else ():
             named[target.path] = named.get(target.path, False) or target.named
-    results = dict(zip(named, visit(read, tuple(named)), strict=True))
+    results = dict(zip(named, visit(tuple(named)), strict=True))
     skipped = {
         path: result.error
         for path, result in results.items()

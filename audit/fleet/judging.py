@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -11,18 +12,21 @@ from audit.analysis.study import SpentLook
 from audit.claims import Claim
 from audit.errors import AuditError
 from audit.facts.siblings import run_keys
-from audit.finding import NotChecked, Severity
-from audit.fleet.earlier_looks import unrecorded_looks
+from audit.finding import NotChecked, Severity, Waiver
+from audit.fleet.earlier_looks import Unrecorded, unrecorded_looks
 from audit.fleet.files import FileResult
 from audit.policy import CLAIM_RULES, Policy
-from audit.reading import Source
+from audit.reading import Source, noting_beside, read_source
 from audit.report import Report, verify
-from audit.results import Results, from_source, load
+from audit.results import Results, from_source
 from audit.safetext import shortened
 from audit.views.claim_view import views_of
 from audit.views.decision_view import decision_view
 from audit.views.finding_view import grouped
 from audit.views.study_view import study_in_words
+
+# What is kept of a file that was judged, most first.
+WHOLE, PLACES, FINDINGS, ROWS = "whole", "places", "findings", "rows"
 
 
 class BrokenCheckError(AuditError):
@@ -59,10 +63,10 @@ class Judge:
     choices : Choices
     claims : tuple of Claim
         Claims to judge in every file, beside its own.
-    whole : bool
-        Keep the file's content and statistics, for a report in full.
-    located : bool
-        Without the content: find line and column of every finding first.
+    keeps : str
+        What is kept of a file: ``whole`` with content and statistics, for a report in full;
+        ``places``, its findings with line and column; ``findings`` without these; or ``rows``,
+        what a table of many files shows.
     siblings : tuple of float
         P-values of the claims that other files of the same study make.
     looked : tuple of int
@@ -74,8 +78,7 @@ class Judge:
     policy: Policy
     choices: Choices = Choices()
     claims: tuple[Claim, ...] = ()
-    whole: bool = False
-    located: bool = False
+    keeps: str = ROWS
     siblings: tuple[float, ...] = ()
     looked: tuple[int, ...] = ()
     data: str | None = None
@@ -83,55 +86,67 @@ class Judge:
 
     def __call__(self, path: str) -> FileResult:
         """Return what came of one file, whatever happens to it."""
-        return self._judged(path, lambda: load(path), history=path)
+        return self._judged(path, lambda: read_source(path), history=path)
 
     def of_source(self, source: Source) -> FileResult:
-        """Return the same of a file that was read elsewhere."""
-        return self._judged(source.name, lambda: from_source(source), history="-")
+        """Return the same of a file that was read elsewhere, earlier versions left aside."""
+        return self._judged(source.name, lambda: source, history=None)
 
-    def _judged(self, path: str, read: Callable[[], Results], *, history: str) -> FileResult:
+    def _judged(self, path: str, read: Callable[[], Source], *, history: str | None) -> FileResult:
         try:
-            results = read()
-            report, not_searched = self._with_history(history, results)
-            found = replace(judged(report, study_in_words(results)), not_searched=not_searched)
+            source, beside = noting_beside(read())
+            results = from_source(source)
+            report, unrecorded = self._with_history(history, results)
+            found = replace(
+                judged(report, study_in_words(results)),
+                not_searched=unrecorded.missing,
+                may_hide_looks=unrecorded.wanted,
+                listing=unrecorded.listing,
+                beside=tuple(sorted(beside.items())),
+            )
         except AuditError as error:
-            return _failed(path, error)
+            return failed(path, error)
         except MemoryError:
-            return _failed(path, AuditError("not enough memory for this file", path=path))
+            return failed(path, AuditError("not enough memory for this file", path=path))
         except Exception as error:
             if os.environ.get("AUDIT_DEBUG"):
                 raise
             what = shortened(f"{type(error).__name__}: {error}", 200)
-            return _failed(path, BrokenCheckError(f"a check itself failed: {what}", path=path))
-        if self.whole or found.report is None:
+            return failed(path, BrokenCheckError(f"a check itself failed: {what}", path=path))
+        if self.keeps == WHOLE or found.report is None:
             return found
-        return replace(found, report=found.report.detached(located=self.located))
+        if self.keeps == ROWS:
+            return replace(found, report=None)
+        return replace(found, report=found.report.detached(located=self.keeps == PLACES))
 
     def beside(self, p_values: tuple[float, ...]) -> Judge:
         """Return a judge whose Holm correction runs over these claims of other files, too."""
         return replace(self, siblings=p_values)
 
-    def _with_history(self, path: str, results: Results) -> tuple[Report, str]:
-        """Return the report, and why looks in earlier versions of the file may be unseen."""
+    def _with_history(self, path: str | None, results: Results) -> tuple[Report, Unrecorded]:
+        """Return the report, and what earlier versions of the file say of its looks."""
         report = self._verified(results)
         claims = () if report.analysis is None else report.analysis.claims
-        spent, missing = unrecorded_looks(path, results, claims)
-        if spent:
-            report = self._verified(results, spent)
-        if not missing:
-            return report, ""
-        reason = f"earlier versions of the file: {missing}"
+        unrecorded = unrecorded_looks(path, results, claims)
+        if unrecorded.looks:
+            report = self._verified(results, unrecorded.looks)
+        if not unrecorded.missing:
+            return report, unrecorded
+        reason = f"earlier versions of the file: {unrecorded.missing}"
         unseen = NotChecked("CLAIM003", CLAIM_RULES["CLAIM003"], reason, "/claims")
-        return replace(report, not_checked=(*report.not_checked, unseen)), missing
+        return replace(report, not_checked=(*report.not_checked, unseen)), unrecorded
+
+    def policy_for(self, path: str) -> Policy:
+        """Return the policy that judges a file."""
+        return self.choices.over(self.policy.for_path(path))
 
     def _verified(self, results: Results, spent: tuple[SpentLook, ...] = ()) -> Report:
-        policy = self.choices.over(self.policy.for_path(results.name))
         return verify(
             results,
             self.data,
             artifacts=self.artifacts,
             claims=self.claims,
-            policy=policy,
+            policy=self.policy_for(results.name),
             siblings=self.siblings,
             looked=self.looked,
             spent=spent,
@@ -150,18 +165,19 @@ class BothPolicies:
 
     def __call__(self, path: str) -> FileResult:
         """Return what came of one file under the stricter of the two."""
-        return _worse(self.now(path), self.then(path))
+        return worse(self.now(path), self.then(path))
 
     def of_source(self, source: Source) -> FileResult:
         """Return the same of a file that was read elsewhere."""
-        return _worse(self.now.of_source(source), self.then.of_source(source))
+        return worse(self.now.of_source(source), self.then.of_source(source))
 
     def beside(self, p_values: tuple[float, ...]) -> BothPolicies:
         """Return the same with claims of other files in the family of both."""
         return BothPolicies(self.now.beside(p_values), self.then.beside(p_values))
 
 
-def _worse(now: FileResult, then: FileResult) -> FileResult:
+def worse(now: FileResult, then: FileResult) -> FileResult:
+    """Return the result with the higher exit status, the first one where they are equal."""
     return then if then.exit_status > now.exit_status else now
 
 
@@ -175,6 +191,10 @@ def judged(report: Report, summary: str = "") -> FileResult:
         error=None,
         exit_status=report.exit_status,
         summary=summary,
+        sha256=report.sha256,
+        errors=report.count(Severity.ERROR),
+        warnings=report.count(Severity.WARNING),
+        waived=_waived(report),
         claims=() if analysis is None else tuple(views_of(analysis, report.found)),
         problems=tuple(_problems(report)),
         run_keys=run_keys(report.case.results),
@@ -187,12 +207,19 @@ def _family(analysis: Analysis) -> tuple[float, ...]:
     return tuple(c.family_p_value for c in analysis.claims if not c.claim.guardrail)
 
 
+def _waived(report: Report) -> tuple[tuple[Waiver, int], ...]:
+    """Return the waivers that cover findings, and how many each, in the order of the report."""
+    covered = Counter(finding.waiver for finding in report.found if finding.waiver is not None)
+    return tuple(covered.items())
+
+
 def lost(path: str) -> FileResult:
     """Return what stands for a file whose process died, e.g. for want of memory."""
-    return _failed(path, BrokenCheckError("the process that judged this file died", path=path))
+    return failed(path, BrokenCheckError("the process that judged this file died", path=path))
 
 
-def _failed(path: str, error: AuditError) -> FileResult:
+def failed(path: str, error: AuditError) -> FileResult:
+    """Return what stands for a file that was not judged."""
     return FileResult(path, None, error, error.exit_status)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from audit.errors import InputError, NotResultsError, UsageError
 from audit.git import beside_at, git
-from audit.paths import is_folder
+from audit.paths import is_folder, is_url
 from audit.reading import Source, read_source, source_of
 from audit.results import Results, from_source
 from audit.sources import expand
@@ -31,7 +31,7 @@ def versions(word: str) -> dict[str, Results]:
         When there is nothing of that name.
     """
     revision, sign, path = word.partition(":")
-    at_revision = sign and not os.path.lexists(word)
+    at_revision = sign and not is_url(word) and not os.path.lexists(word)
     sources = _at_revision(word, revision, path) if at_revision else _here(word)
     found = {}
     for below, source in sources:

@@ -68,7 +68,7 @@ def unjudged(file: FileResult) -> str:
     """Return why a file has no row of its own."""
     if file.exit_status == 3:
         return "a check itself failed"
-    if file.report is None:
+    if file.error is not None:
         return "could not be read"
     return "breaks the contract" if file.exit_status else "nothing to compare"
 

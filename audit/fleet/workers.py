@@ -5,15 +5,21 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import islice
 from typing import TypeVar
 
 # Fewer files than this are done before other processes have started.
 MANY = 32
 _BAR = 30
+# Items that a process is handed at a time, and how many such lists wait for it: enough that none
+# waits for work, few enough that 10,000 items are not all in the queue.
+_CHUNK = 16
+_CHUNKS_EACH = 4
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -49,13 +55,52 @@ def each(
     if min(jobs, len(items)) < 2:
         yield from map(function, items)
         return
-    with pool(min(jobs, len(items))) as workers:
-        futures = [workers.submit(function, item) for item in items]
-        for item, future in zip(items, futures, strict=True):
+    size = max(1, min(_CHUNK, len(items) // (_CHUNKS_EACH * jobs)))
+    waiting = deque(batched(items, size))
+    while waiting:
+        yield from _until_one_dies(function, waiting, jobs, lost)
+
+
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield the items in lists of one size, the last one perhaps shorter."""
+    rest = iter(items)
+    while chunk := list(islice(rest, size)):
+        yield chunk
+
+
+def _until_one_dies(
+    function: Callable[[Item], Result],
+    waiting: deque[list[Item]],
+    jobs: int,
+    lost: Callable[[Item], Result],
+) -> Iterator[Result]:
+    """Yield results from one pool; where a process of it dies, do what it had in hand singly.
+
+    What was not handed out yet stays in ``waiting``, for a pool of its own.
+    """
+    with pool(min(jobs, len(waiting))) as workers:
+        handed: deque[tuple[list[Item], Future[list[Result]]]] = deque()
+        broken = False
+        while handed or (waiting and not broken):
+            while waiting and not broken and len(handed) < _CHUNKS_EACH * jobs:
+                try:
+                    future = workers.submit(_all_of, function, waiting[0])
+                except BrokenProcessPool:
+                    broken = True
+                    break
+                handed.append((waiting.popleft(), future))
+            if not handed:
+                break
+            chunk, future = handed.popleft()
             try:
-                yield future.result()
+                yield from future.result()
             except BrokenProcessPool:
-                yield _alone(function, item, lost)
+                broken = True
+                yield from (_alone(function, item, lost) for item in chunk)
+
+
+def _all_of(function: Callable[[Item], Result], chunk: list[Item]) -> list[Result]:
+    return list(map(function, chunk))
 
 
 @contextmanager

@@ -54,11 +54,8 @@ def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
     cut: list[tuple[int, int]] = []
     found: list[Failed] = []
     rescaled = True
-    for place, step in enumerate(log.steps):
-        if "rewards" not in step or "advantages" not in step:
-            continue
-        rewards, advantages = tuple(step["rewards"]), tuple(step["advantages"])
-        if not rewards or len(rewards) != len(advantages):
+    for place, rewards, advantages in log.batches:
+        if len(rewards) != len(advantages):
             continue
         key = rewards, advantages
         errors = wrong.get(key)
@@ -66,6 +63,8 @@ def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
             errors = list(_wrong(rewards, advantages, size or len(rewards), formula, rounded))
             wrong[key] = errors
         held += len(rewards) - len(errors)
+        if not errors:
+            continue
         ends = [
             index
             for index, right in errors

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
 
-from audit.facts.training_logs import ArmLog, LoggedUpdate
+from audit.facts.training_logs import ArmLog
 from audit.finding import ERROR
 from audit.pointer import join
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
@@ -39,11 +38,8 @@ def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
         "inner_update": 1 with "loss": 2.98e-08
     """
     held = 0
-    for update, loss in zip(arm.updates, arm.losses, strict=True):
-        if update.place or loss is None or not update.log.mean_loss:
-            continue
-        advantages = _advantages(arm, update)
-        if not advantages:
+    for update, loss, advantages in zip(arm.updates, arm.losses, arm.advantages, strict=True):
+        if update.place or loss is None or not advantages or not update.log.mean_loss:
             continue
         expected = -sum(advantages) / len(advantages)
         if abs(loss - expected) <= _TOKEN_MEAN * max(max(advantages), -min(advantages)):
@@ -53,20 +49,6 @@ def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
             pointer = join(update.pointer, "loss")
             yield Failed(pointer, "not minus the mean advantage", shown, repr(loss))
     yield Passed(held)
-
-
-def _advantages(arm: ArmLog, update: LoggedUpdate) -> list[float]:
-    """Advantages of the responses in an update; empty where they cannot be told."""
-    log, step, _, _, first, end = update  # faster than by name, in a loop this long
-    every: list[float] = log.steps[step].get("advantages") or []
-    if end - first in (0, len(every)):
-        return every
-    # Below level full the audits may be some of the responses that were trained on.
-    if arm.sequences is None or not log.full:
-        return []
-    present = arm.sequences[first:end]
-    known = [number for number in present if number is not None and number < len(every)]
-    return [every[number] for number in known] if len(known) == len(present) else []
 
 
 @rule("LOSS002", "loss-lattice", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
@@ -89,10 +71,18 @@ def loss_lattice(arm: ArmLog) -> Iterator[CheckResult]:
     found: list[Failed] = []
     held = 0
     ratios, complete = arm.column("max_abs_log_ratio"), arm.complete("max_abs_log_ratio")
-    for update, loss in zip(arm.updates, arm.losses, strict=True):
-        sizes = ratios[update.first : update.end]
-        step = _loss_step(arm, update, sizes) if loss and (complete or None not in sizes) else None
-        if loss is None or step is None:
+    least: dict[int, float] = {}  # by list: the updates of a step share theirs
+    for update, loss, advantages in zip(arm.updates, arm.losses, arm.advantages, strict=True):
+        log, _, _, _, first, end = update  # faster than by name, in a loop this long
+        sizes = ratios[first:end]
+        if not loss or not advantages or not sizes or not log.mean_loss:
+            continue
+        if not complete and None in sizes:
+            continue
+        if id(advantages) not in least:
+            least[id(advantages)] = min(filter(None, map(abs, advantages)), default=0.0)
+        step = _loss_step(len(advantages), least[id(advantages)], max(sizes))
+        if step is None:
             continue
         if (loss / step).is_integer():
             # Of larger float32 numbers one in eight or more are on the lattice by chance, and a
@@ -112,21 +102,14 @@ def loss_lattice(arm: ArmLog) -> Iterator[CheckResult]:
         yield Passed(held)
 
 
-def _loss_step(arm: ArmLog, update: LoggedUpdate, ratios: list[float]) -> float | None:
-    """Power of two that the loss must be a multiple of; None where nothing follows."""
-    if not ratios or not update.log.mean_loss:
-        return None
-    advantages = _advantages(arm, update)
-    count = len(advantages)
-    if not count or count & (count - 1):
+def _loss_step(count: int, advantage: float, ratio: float) -> float | None:
+    """Power of two that a loss must be a multiple of; None where nothing follows.
+
+    ``advantage`` is the smallest of so many that is not 0, and ``ratio`` the largest log ratio.
+    """
+    if count & (count - 1):
         return None
     # The margin covers the roundings of the token mean.
-    least = _smallest(tuple(advantages)) * math.exp(-max(ratios)) * (1 - _TOKEN_MEAN)
+    least = advantage * math.exp(-ratio) * (1 - _TOKEN_MEAN)
     # Below 2^-60 nothing is left to check, and subnormal numbers are out of the way.
     return math.ldexp(1.0, math.frexp(least)[1] - 24) / count if least > 2.0**-60 else None
-
-
-@lru_cache(maxsize=1024)  # batches of 0/1 rewards repeat, and so do their advantages
-def _smallest(advantages: tuple[float, ...]) -> float:
-    """Smallest size of the advantages that are not 0; 0 where all are."""
-    return min(filter(None, map(abs, advantages)), default=0.0)

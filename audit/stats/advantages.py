@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import floor, log10
+from itertools import compress
+from math import floor, log10, sqrt
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def matching_estimators(
         raise ValueError(f"rewards {r.shape} and advantages {a.shape} are not groups of responses")
     if not (np.isfinite(r).all() and np.isfinite(a).all()):
         raise ValueError("rewards and advantages must be finite")
-    formulas = list(_formulas(r, _EPSILONS if epsilon is None else (*_EPSILONS, epsilon)))
+    formulas = list(_formulas(r, _epsilons(epsilon)))
     own = written_decimals(a) if decimals is None else decimals
     off = half_units(a, own)
     in_rewards = written_decimals(r)
@@ -175,7 +176,7 @@ def is_rescaled(
     r, a = np.asarray(rewards, dtype=float), np.asarray(advantages, dtype=float)
     slack = 2 * half_units(a, decimals, COARSEST_DECIMALS)
     plain = GRPO if name == DAPO else name
-    for formula in _formulas(r, _EPSILONS if epsilon is None else (*_EPSILONS, epsilon)):
+    for formula in _formulas(r, _epsilons(epsilon)):
         spread = formula.values - formula.values.mean()
         size = float((spread**2).sum())
         if formula.name != plain or not size:
@@ -196,8 +197,10 @@ def written_decimals(values: Any) -> int:
     import numpy as np
 
     most = 0
-    for value in np.unique(np.asarray(values, dtype=float)):
-        single = np.float32(value)
+    different = np.array(sorted(set(np.asarray(values, dtype=float).ravel().tolist())))
+    for value in different[different % 1 != 0]:  # whole numbers have none
+        with np.errstate(over="ignore"):  # beyond the range of float32
+            single = np.float32(value)
         text = str(single) if float(single) == value else repr(float(value))
         mantissa, _, exponent = text.partition("e")
         digits = len(mantissa.partition(".")[2].rstrip("0")) - int(exponent or 0)
@@ -226,6 +229,11 @@ def half_units(values: Any, decimals: int, fewest: int = _FEWEST_DECIMALS) -> An
     return np.maximum(half, 0.5 * 10.0 ** (exponents - digits + 1))
 
 
+def _epsilons(own: float | None) -> tuple[float, ...]:
+    """Return what a standard deviation may have added to it, each once."""
+    return _EPSILONS if own is None else tuple(dict.fromkeys((*_EPSILONS, own)))
+
+
 def _formulas(r: np.ndarray[Any, Any], epsilons: Sequence[float]) -> Iterator[_Formula]:
     import numpy as np
 
@@ -239,32 +247,27 @@ def _formulas(r: np.ndarray[Any, Any], epsilons: Sequence[float]) -> Iterator[_F
     yield _Formula(DR_GRPO, centred, one)
     if n > 1:
         yield _Formula(RLOO, centred * (n / (n - 1)), one * (n / (n - 1)))
+    whole = r - r.mean()
+    of_groups = (centred**2).sum(axis=1, keepdims=True)
+    of_batch, of_centred = (float((spread**2).sum()) for spread in (whole, centred))
     for ddof in (1, 0):
         for epsilon in epsilons:
             if n > ddof:
-                within = np.sqrt((centred**2).sum(axis=1, keepdims=True) / (n - ddof)) + epsilon
-                values, scale = _divided(centred, one * within)
-                yield _Formula(GRPO, values, scale, ddof, epsilon)
+                within = np.sqrt(of_groups / (n - ddof)) + epsilon
+                scale = np.where(within > 0, 1.0 / np.where(within > 0, within, 1.0), 0.0)
+                steep = np.minimum(scale, _STEEPEST)
+                yield _Formula(GRPO, centred * scale, one * steep, ddof, epsilon)
             if r.size <= ddof:
                 continue
-            whole = r - r.mean()
-            for name, numerator, spread in (
-                (BATCH_SCALED, centred, whole),
-                (WHITENED_GROUPS, centred, centred),
-                (WHITENED, whole, whole),
+            for name, numerator, squares in (
+                (BATCH_SCALED, centred, of_batch),
+                (WHITENED_GROUPS, centred, of_centred),
+                (WHITENED, whole, of_batch),
             ):
-                width = float(np.sqrt((spread**2).sum() / (r.size - ddof))) + epsilon
-                values, scale = _divided(numerator, one * width)
-                yield _Formula(name, values, scale, ddof, epsilon)
-
-
-def _divided(
-    numerator: np.ndarray[Any, Any], width: np.ndarray[Any, Any]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    import numpy as np
-
-    scale = np.where(width > 0, 1.0 / np.where(width > 0, width, 1.0), 0.0)
-    return numerator * scale, np.minimum(scale, _STEEPEST)
+                width = sqrt(squares / (r.size - ddof)) + epsilon
+                factor = 1.0 / width if width > 0 else 0.0
+                steepest = one * min(factor, _STEEPEST)
+                yield _Formula(name, numerator * factor, steepest, ddof, epsilon)
 
 
 def _fitting(
@@ -277,16 +280,18 @@ def _fitting(
     import numpy as np
 
     largest = float(np.abs(r).max())
+    values = np.array([formula.values for formula in formulas])
+    scale = np.array([formula.scale for formula in formulas])
+    size = np.abs(values)
+    allowed = rounding + _FLOAT32 * (size + largest * scale) + (2 + size) * scale * in_rewards
+    misses = np.abs(a - values)
+    fits = (misses <= allowed).all(axis=(1, 2)).tolist()
     best: dict[str, tuple[float, _Formula]] = {}
-    for formula in formulas:
-        size = np.abs(formula.values)
-        allowed = rounding + _FLOAT32 * (size + largest * formula.scale)
-        allowed = allowed + (2 + size) * formula.scale * in_rewards
-        misses = np.abs(a - formula.values)
-        if (misses <= allowed).all():
-            worst = float(misses.max())
-            if formula.name not in best or worst < best[formula.name][0]:
-                best[formula.name] = (worst, formula)
+    for formula, worst in compress(
+        zip(formulas, misses.max(axis=(1, 2)).tolist(), strict=True), fits
+    ):
+        if formula.name not in best or worst < best[formula.name][0]:
+            best[formula.name] = (worst, formula)
     closest = min(best.values(), key=lambda pair: pair[0])[1] if best else None
     return EstimatorMatch(
         _with_dapo(set(best), r),

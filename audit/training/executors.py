@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from audit.cluster import client_of, killed_its_workers
 from audit.errors import UsageError
 from audit.training.progress import Report
 
@@ -73,7 +74,7 @@ def completed(
     except (BrokenProcessPool, CancelledError) as error:
         raise UsageError(_GONE) from error
     except Exception as error:
-        if type(error).__name__ != "KilledWorker":  # Dask's word for a task that kills its workers
+        if not killed_its_workers(error):
             raise
         raise UsageError(_GONE) from error
 
@@ -163,16 +164,8 @@ def _report_by_queue(name: str, what: str, done: int, total: int) -> None:
 
 @contextmanager
 def _dask(address: str, timeout: float) -> Iterator[Crew]:
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise UsageError("--scheduler needs Dask: pip install distributed") from error
-    try:
-        client = Client(address, timeout=timeout)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise UsageError(f"no Dask scheduler answers at {address}: {error}") from error
     messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
-    with client:
+    with client_of(address, timeout) as client:
         client.subscribe_topic(_TOPIC, lambda event: messages.put(event[1]))
         executor = client.get_executor(retries=2)
         try:

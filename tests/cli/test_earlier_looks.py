@@ -215,7 +215,7 @@ def test_a_refused_claim_asks_nothing_of_git(
     def never(*_: object) -> None:
         raise AssertionError("git was asked")
 
-    monkeypatch.setattr("audit.fleet.earlier_looks.history_of", never)
+    monkeypatch.setattr("audit.fleet.earlier_looks.listing_of", never)
     assert gated(file)[0]["slug"] == "interval-reaches-zero"
 
 

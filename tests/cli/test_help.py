@@ -82,7 +82,7 @@ def test_the_versions_a_figure_depends_on_are_printed(capsys: pytest.CaptureFixt
 
 def test_printing_versions_imports_none_of_them() -> None:
     code = (
-        "import sys\nfrom audit.cli.versions import version_lines\nlist(version_lines())\n"
+        "import sys\nfrom audit.installed import version_lines\nlist(version_lines())\n"
         "print(sorted({'numpy', 'pandas', 'torch', 'matplotlib'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -16,7 +16,7 @@ from audit.cli.formats.gate_text import gate_text
 from audit.cli.main import main
 from audit.cli.terminal import NARROWEST, PIPED_WIDTH, WIDEST, shows_colour, width_of
 from audit.fleet.files import FileResults
-from audit.fleet.judging import Judge
+from audit.fleet.judging import WHOLE, Judge
 from audit.fleet.rows import counts_of, rows_of
 from audit.policy import Policy
 from audit.simulation import Cell, simulate
@@ -40,7 +40,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> FileResults:
         path = folder / name / "results.json"
         path.parent.mkdir()
         path.write_text(json.dumps({**simulate(cell, cell.generator()).document(), **more}))
-        files.append(Judge(Policy(), whole=True)(str(path)))
+        files.append(Judge(Policy(), keeps=WHOLE)(str(path)))
     return FileResults(tuple(files))
 
 

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from audit.cli.formats.json_text import json_text
-from audit.finding import Severity
 from audit.fleet.files import FileResult, FileResults
 from audit.fleet.rows import Counts, Row
 from audit.policy import Policy
@@ -71,8 +70,6 @@ def _file(file: FileResult) -> dict[str, Any]:
         entry["siblings"] = list(file.siblings)
     if file.error is not None:
         entry["error"] = str(file.error)
-    if file.report is not None:
-        entry["sha256"] = file.report.sha256
-        entry["errors"] = file.report.count(Severity.ERROR)
-        entry["warnings"] = file.report.count(Severity.WARNING)
+    else:
+        entry |= {"sha256": file.sha256, "errors": file.errors, "warnings": file.warnings}
     return entry

@@ -10,7 +10,6 @@ from audit.cli.formats.blocks import block
 from audit.cli.formats.colours import head
 from audit.cli.formats.text import skipped_lines
 from audit.cli.layout import text_table
-from audit.finding import Waiver
 from audit.fleet.files import FileResult, FileResults
 from audit.fleet.rows import Counts, Row, study_name
 from audit.numerals import counted
@@ -184,12 +183,7 @@ def sibling_lines(file: FileResult) -> Iterator[str]:
 
 def waiver_lines(file: FileResult) -> Iterator[str]:
     """Yield every waiver that covers a finding of a file: the rule, until when, and why."""
-    report = file.report
-    covered: dict[Waiver, int] = {}
-    for finding in report.found if report is not None else ():
-        if finding.waiver is not None:
-            covered[finding.waiver] = covered.get(finding.waiver, 0) + 1
-    for waiver, number in covered.items():
+    for waiver, number in file.waived:
         yield (
             f"waived in {study_name(file.name)}: {counted(number, 'finding')} of {waiver.rule}, "
             f"until {waiver.expires}: {waiver.reason}"

@@ -12,6 +12,7 @@ from audit.cli.formats import Style
 from audit.cli.formats.json_text import json_text
 from audit.finding import Finding, Severity
 from audit.fleet.files import FileResult, FileResults
+from audit.paths import is_url
 from audit.rules import CATALOGUE, Rule
 from audit.safetext import shortened, visible
 from audit.views.finding_view import details
@@ -123,6 +124,8 @@ def _fingerprint(finding: Finding) -> str:
 
 def _uri(name: str) -> str:
     """Return a URI reference: relative names stay relative, so that a checkout anywhere fits."""
+    if is_url(name):
+        return quote(name.encode("utf-8", "replace"), safe="/:")
     path = Path(name)
     quoted = quote(path.as_posix().encode("utf-8", "replace"))
     return f"file://{quoted}" if path.is_absolute() else quoted

@@ -22,12 +22,13 @@ from audit.importers.folder.refusing import (
     refuse_nothing,
     refuse_other_questions,
     refuse_results_files,
+    refuse_unknown_columns,
 )
 from audit.importers.folder.run_seeds import find_seeds
 from audit.importers.folder.said import Said
 from audit.importers.folder.settling import Settled, settle
 from audit.importers.folder.study_arms import one_a_seed, study_of
-from audit.importers.folder.walking import Walked, walk
+from audit.importers.folder.walking import walk
 from audit.importers.place_names import telling
 from audit.importers.readers.piece import RunPiece
 from audit.importers.readers.reader import FolderReading
@@ -92,10 +93,11 @@ def bring_in(paths: Sequence[str], said: Said) -> Brought:
     refuse_results_files(walked, paths)
     claimed = claim(walked, said.readers)
     notes: dict[str, None] = {}
-    pieces = _pieces(walked, claimed, said)
+    reading = FolderReading(said.options(), {found.relative: found for found in walked.files})
+    pieces = _pieces(reading, claimed, said)
     refuse_nothing(walked, claimed, pieces)
     runs = [run for run in join(pieces) if _is_run(run)]
-    runs = _kept(runs, said)
+    runs = _kept(runs, reading)
     refuse_no_evaluation(runs, pieces)
     refuse_copies(runs)
     refuse_other_questions(runs)
@@ -170,9 +172,8 @@ def _ask_for_seeds(runs: Sequence[Settled]) -> str | None:
     )
 
 
-def _pieces(walked: Walked, claimed: Claimed, said: Said) -> list[RunPiece]:
+def _pieces(reading: FolderReading, claimed: Claimed, said: Said) -> list[RunPiece]:
     """Return what the readers make of their files; the most general read what is left."""
-    reading = FolderReading(said.options(), {found.relative: found for found in walked.files})
     pieces: list[RunPiece] = []
     for name, files in claimed.files.items():
         reader = claimed.readers[name]
@@ -200,10 +201,11 @@ def _is_run(run: Joined) -> bool:
     )
 
 
-def _kept(runs: list[Joined], said: Said) -> list[Joined]:
+def _kept(runs: list[Joined], reading: FolderReading) -> list[Joined]:
     """Return the runs whose settings are as ``--where`` says; columns are the readers' own."""
     known = {key for run in runs for key in run.config}
-    wanted = {key: value for key, value in said.where.items() if key in known}
+    refuse_unknown_columns(reading.options.where, known | reading.columns)
+    wanted = {key: value for key, value in reading.options.where.items() if key in known}
     kept = [run for run in runs if all(str(run.config.get(k)) == v for k, v in wanted.items())]
     if not kept and runs:
         raise UsageError("--where leaves no run")

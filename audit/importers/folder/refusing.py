@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from audit.errors import ImportRefused, InputError
+from audit.errors import ImportRefused, InputError, UsageError, did_you_mean
 from audit.importers.folder.claiming_files import Claimed
 from audit.importers.folder.joining import Joined
 from audit.importers.folder.run_seeds import find_seeds
@@ -107,6 +107,14 @@ def refuse_other_questions(runs: Sequence[Joined]) -> None:
                         f"task {task} of {e.benchmark} is another question in {run.label} than in "
                         f"{where}; they cannot be paired"
                     )
+
+
+def refuse_unknown_columns(where: Iterable[str], known: Collection[str]) -> None:
+    """Refuse ``--where`` of what is no column and no setting: it would keep all, unnoticed."""
+    for column in where:
+        if column not in known:
+            near = did_you_mean(column, known)
+            raise UsageError(f"--where {column}: no column of a file or setting of a run{near}")
 
 
 def check_answers(runs: Sequence[Settled], said: Said, notes: dict[str, None]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from audit.errors import ImportRefused
+from audit.errors import ImportRefused, UsageError, did_you_mean
 from audit.importers.folder.joining import Joined
 from audit.importers.folder.said import Said
 from audit.importers.metric_names import ACCURACY, REWARD, is_accuracy
@@ -51,9 +51,12 @@ def settle(runs: Sequence[Settled], said: Said, notes: dict[str, None]) -> list[
     ------
     ImportRefused
         When one run has two evaluations of one benchmark at one step, or nothing was drawn.
+    UsageError
+        When no run was evaluated on the benchmark, or at the step, that is asked for.
     """
     _agree_on_shares(runs)
     by_run = {id(run): _evaluations(run.run, said, notes) for run in runs}
+    _require_chosen(runs, said)
     for run in runs:
         run.untrained = [e for e in by_run[id(run)] if e.step == 0]
         _own_status(run, by_run[id(run)])
@@ -69,6 +72,22 @@ def settle(runs: Sequence[Settled], said: Said, notes: dict[str, None]) -> list[
         run.between += run.judged
         run.judged = []
     return questions
+
+
+def _require_chosen(runs: Sequence[Settled], said: Said) -> None:
+    """Refuse a choice that fits nothing: every run would count as failed without an evaluation."""
+    found = [e for run in runs for e, _ in run.run.evaluations if e.counts]
+    benchmarks = sorted({str(e.benchmark) for e in found if e.benchmark is not None})
+    if said.benchmark is not None and benchmarks and said.benchmark not in benchmarks:
+        near = did_you_mean(said.benchmark, benchmarks)
+        raise UsageError(
+            f"--benchmark {said.benchmark}: no run was evaluated on it, but on "
+            f"{', '.join(benchmarks[:6])}{near}"
+        )
+    steps = sorted({e.step for e in found if e.step is not None})
+    if said.step is not None and found and said.step not in steps:
+        told = f"but at {', '.join(map(str, steps[:6]))}" if steps else "and no file says a step"
+        raise UsageError(f"--step {said.step}: no run was evaluated there, {told}")
 
 
 def _agree_on_shares(runs: Sequence[Settled]) -> None:

@@ -81,6 +81,7 @@ def _pieces(
 def _chosen(records: Sequence[Record], reading: FolderReading) -> list[Record]:
     where = reading.options.where
     known = {key for record in records for key in record}
+    reading.columns.update(known)
     wanted = {key: value for key, value in where.items() if key in known}
     return [r for r in records if all(str(r.get(k)) == v for k, v in wanted.items())]
 

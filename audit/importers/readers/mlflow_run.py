@@ -77,6 +77,7 @@ def pieces(
 def _chosen(
     found: Mapping[str, list[RunPiece]], store: Found, where: str, reading: FolderReading
 ) -> Iterator[RunPiece]:
+    reading.columns.add("experiment")
     wanted = reading.options.where.get("experiment")
     if wanted is not None:
         if wanted not in found:

@@ -31,10 +31,13 @@ class FolderReading:
         What the user says about the files.
     files : mapping
         Every file of the walk by its place below the given folder.
+    columns : set of str
+        Columns that rows of the files had, filled by the readers that ``--where`` chooses in.
     """
 
     options: Options
     files: dict[str, Found] = field(default_factory=dict)
+    columns: set[str] = field(default_factory=set)
 
     def beside(self, found: Found, *names: str) -> Found | None:
         """Return the first file of these names in the folder of another; ``../`` goes up."""
