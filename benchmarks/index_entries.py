@@ -288,6 +288,12 @@ ENTRIES = (
         "import_speed.md",
     ),
     Entry(
+        "large_tables",
+        "Importing large tables",
+        "CSV and Parquet of a million to a hundred million answers, beside one bare `group_by`.",
+        "python benchmarks/large_tables.py --largest --write benchmarks/large_tables.md",
+    ),
+    Entry(
         "training_overhead",
         "The adapter beside plain TRL",
         "CPU time per update, the trainers taking turns over the same rollouts.",

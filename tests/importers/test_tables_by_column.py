@@ -32,6 +32,7 @@ LONG = ("arm", "seed", "task", "sample", "correct")
 @pytest.fixture(autouse=True)
 def _of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_files, "SMALLEST_BYTES", 0)
+    monkeypatch.setattr(table_files, "SMALLEST_ROWS", 0)
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ def test_other_tables_say_what_the_reader_of_rows_says(
     both(written(tmp_path, kind, columns, rows))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize(
     "said",
     [
@@ -473,8 +474,28 @@ def test_samples_and_real_files_come_out_the_same(path: Path) -> None:
 def test_small_files_are_left_to_the_reader_of_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = written(tmp_path, "csv", list(LONG), PLAIN)
-    monkeypatch.setattr(table_files, "SMALLEST_BYTES", path.stat().st_size + 1)
-    assert counted_file(str(path), "auto", Options()) is None
-    monkeypatch.setattr(table_files, "SMALLEST_BYTES", path.stat().st_size)
+    def taken(kind: str, more: int) -> bool:
+        path = written(tmp_path, kind, list(LONG), PLAIN)
+        monkeypatch.setattr(table_files, "SMALLEST_BYTES", path.stat().st_size + more)
+        monkeypatch.setattr(table_files, "SMALLEST_ROWS", len(PLAIN) + more)
+        return counted_file(str(path), "auto", Options()) is not None
+
+    assert not any(taken(kind, 1) for kind in KINDS)
+    assert all(taken(kind, 0) for kind in KINDS)
+
+
+def test_lines_of_json_have_no_settings_of_a_trainer_by_column_either(tmp_path: Path) -> None:
+    said = Options(seed_key="config")
+    for kind, expected in (("csv", True), ("jsonl", False)):
+        path = written(tmp_path, kind, list(LONG), PLAIN)
+        assert (counted_file(str(path), "auto", said) is not None) is expected
+
+
+def test_parquet_is_large_by_its_rows_and_not_by_its_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    rows = [("a", 1, f"t{n}", 0, n % 2) for n in range(table_files.SMALLEST_ROWS)]
+    path = written(tmp_path, "parquet", list(LONG), rows)
+    assert path.stat().st_size < table_files.SMALLEST_BYTES
     assert counted_file(str(path), "auto", Options()) is not None
