@@ -269,7 +269,7 @@ ENTRIES = (
         "verify_speed",
         "Verifying a file",
         "Whole processes beside what people would run instead.",
-        "python benchmarks/verify_speed.py -o benchmarks/verify_speed.md",
+        "python benchmarks/verify_speed.py --write benchmarks/verify_speed.md",
         "verify_speed.md",
     ),
     Entry(
@@ -284,7 +284,7 @@ ENTRIES = (
         "import_speed",
         "Importing",
         "Large evaluations in files of several tools, and a walk over many files.",
-        "python benchmarks/import_speed.py -o benchmarks/import_speed.md",
+        "python benchmarks/import_speed.py --write benchmarks/import_speed.md",
         "import_speed.md",
     ),
     Entry(

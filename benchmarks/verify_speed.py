@@ -2,7 +2,7 @@
 
 Whole processes, alternating, medians of the ratios within each pair. Run::
 
-    python benchmarks/verify_speed.py [-n 9] [-o benchmarks/verify_speed.md]
+    python benchmarks/verify_speed.py [-n 9] [--write benchmarks/verify_speed.md]
 
 Needs ``check-jsonschema`` beside this Python. The artifact is the project's own; the 50 MB file is
 the same artifact with its training steps repeated. The study of many tasks is made up: three runs
@@ -143,7 +143,7 @@ def row(name: str, figure: str, one: Sequence[Used], other: Sequence[Used]) -> s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", "--times", type=int, default=9)
-    parser.add_argument("-o", "--write", type=Path)
+    parser.add_argument("--write", type=Path)
     add_load_option(parser)
     options = parser.parse_args()
     load = quiet(options)
