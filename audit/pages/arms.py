@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ class ShownArm:
     k : int or None
     steps : int or None
     minutes, usd : float or None
-        Over all runs of the arm.
+        Over all runs of the arm; of the base, over all its evaluations.
     runs : tuple of RunView
     """
 
@@ -119,6 +119,7 @@ def _arm(
     rates = _rates(analysis, name, measure)
     low, high, source = _interval(rates, printed)
     runs = () if name == BASE else _runs(results, name)
+    spent = results.items("base_evaluations") if name == BASE else [run.document for run in runs]
     return ShownArm(
         name=name,
         label=labels.get(name) or (BASE_LABEL if name == BASE else name),
@@ -130,8 +131,8 @@ def _arm(
         interval_source=source,
         **_at_k(results, runs, rates, printed),
         steps=0 if name == BASE else _steps(runs),
-        minutes=0.0 if name == BASE else _total(runs, "minutes"),
-        usd=0.0 if name == BASE else _total(runs, "usd"),
+        minutes=_total(spent, "minutes"),
+        usd=_total(spent, "usd"),
         runs=run_views(side),
     )
 
@@ -182,7 +183,7 @@ def _steps(runs: tuple[Run, ...]) -> int | None:
     return max((steps for steps in found if steps is not None), default=None)
 
 
-def _total(runs: tuple[Run, ...], key: str) -> float | None:
-    values = [(run.document.get("cost") or {}).get(key) for run in runs]
+def _total(entries: Iterable[Mapping[str, Any]], key: str) -> float | None:
+    values = [(entry.get("cost") or {}).get(key) for entry in entries]
     known = [float(value) for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None

@@ -64,7 +64,8 @@ def grpo_arguments(
         use_cpu=on_cpu,
         logging_steps=1,
         logging_strategy="steps",
-        save_strategy="no",
+        save_strategy="steps" if training.save_steps else "no",
+        save_steps=max(1, training.save_steps) * training.updates_per_step,
         report_to="none",
         disable_tqdm=True,
         shuffle_dataset=shuffled,
@@ -104,12 +105,15 @@ SET_ELSEWHERE = {
     "reward_weights": "rewards",
     "epsilon": "the arm's epsilon_low",
     "epsilon_high": "the arm's epsilon_high",
+    "save_steps": "save_steps",
     "activation_checkpointing": "activation_checkpointing",
     "gradient_checkpointing": "activation_checkpointing",
     **dict.fromkeys(
         ("output_dir", "logging_steps", "logging_strategy", "save_strategy", "report_to"), ""
     ),
     **dict.fromkeys(("disable_tqdm", "ddp_backend", "num_train_epochs", "data_seed"), ""),
+    **dict.fromkeys(("save_only_model", "save_total_limit", "load_best_model_at_end"), ""),
+    **dict.fromkeys(("resume_from_checkpoint", "ignore_data_skip", "save_on_each_node"), ""),
 }
 """Fields of ``GRPOConfig`` that a study sets by a key of its own; empty where by none."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from audit.claims import BASE
@@ -123,9 +124,11 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     study, samples = bench.study, bench.study.evaluation.samples
     tasks = [item.id for item in bench.partition.holdout]
 
-    def evaluation(seed: int, step: int = 0) -> dict[str, Any]:
+    further = [one.setting.benchmark for one in bench.further]
+
+    def evaluation(seed: int, step: int = 0, benchmark: str = "") -> dict[str, Any]:
         return {
-            "benchmark": bench.task.benchmark,
+            "benchmark": benchmark or bench.task.benchmark,
             "split": "validation",
             "metric": "accuracy",
             "checkpoint_step": step,
@@ -140,7 +143,10 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
             {
                 "seed": seed,
                 "evaluation": evaluation(seed, last),
-                "evaluations": [evaluation(seed, step) for step in earlier],
+                "evaluations": [
+                    *(evaluation(seed, step) for step in earlier),
+                    *(evaluation(seed, last, name) for name in further),
+                ],
             }
             for seed in study.seeds
         ]
@@ -149,7 +155,12 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
         "schema_version": 2,
         "method": study.method.name,
         "base_evaluations": [
-            {"run": n, "evaluation": evaluation(n)} for n in range(study.evaluation.base_repeats)
+            {
+                "run": n,
+                "evaluation": evaluation(n),
+                "evaluations": [evaluation(n, benchmark=name) for name in further],
+            }
+            for n in range(study.evaluation.base_repeats)
         ],
         "seed_results": runs(study.method),
         "controls": {
@@ -224,6 +235,15 @@ def check_machine(study: StudyFile, world_size: int, path: str) -> None:
             raise located(path, f"{where}.trl.{name}", message)
         if training.use_vllm:
             _check_vllm(training, where, path)
+        if training.save_steps:
+            from packaging.version import Version  # TRL itself depends on it
+
+            if Version(version("torch")) < Version(_RESUMABLE):
+                message = f"going on from a checkpoint needs torch {_RESUMABLE} or newer"
+                raise located(path, f"{where}.save_steps", message)
+
+
+_RESUMABLE = "2.6"  # from here on transformers lets the state of an optimizer be loaded
 
 
 def place(study: StudyFile, arm: PlannedArm) -> str:

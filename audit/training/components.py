@@ -8,8 +8,9 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from audit.training.reward_program import RewardProgram, WrongVerdict, reward_program
-from audit.training.rewards import OWN_REWARDS, Score, Scorer, text_of
+from audit.training.own_rewards import OWN_REWARDS, program_of
+from audit.training.reward_program import RewardProgram, WrongVerdict
+from audit.training.rewards import Score, Scorer, text_of
 from audit.training.study_file import OnError, Reward
 
 TARGET = "target"
@@ -69,13 +70,12 @@ def component(folder: Path, setting: Reward) -> Component:
     UsageError
         When its name is none, or there is no such module.
     """
-    own = setting.function in OWN_REWARDS
     return Component(
         name=setting.called,
         weight=setting.weight,
         on_error=setting.on_error,
         function=setting.function,
-        program=None if own else reward_program(folder, setting.function),
+        program=program_of(folder, setting.function),
     )
 
 

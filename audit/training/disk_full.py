@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
+
+from audit.training.progress import say
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ def held_while_full(write: Callable[[], T], path: Path, what: str) -> T:
             if not is_disk_full(error):
                 raise
             if not said:
-                _say(
+                say(
                     f"{path}: the disk is full; {what} is held in memory and tried again every "
                     f"{SECONDS_BETWEEN_TRIES:g} s: make room, or Ctrl-C gives it up"
                 )
@@ -44,7 +45,7 @@ def held_while_full(write: Callable[[], T], path: Path, what: str) -> T:
             time.sleep(SECONDS_BETWEEN_TRIES)
             continue
         if said:
-            _say(f"{path}: written")
+            say(f"{path}: written")
         return written
 
 
@@ -58,7 +59,3 @@ def is_disk_full(error: BaseException) -> bool:
             return True
         seen = seen.__cause__ or seen.__context__
     return False
-
-
-def _say(line: str) -> None:
-    print(f"audit: {line}", file=sys.stderr, flush=True)

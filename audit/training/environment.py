@@ -13,6 +13,8 @@ from typing import Any
 PACKAGES = (
     "accelerate",
     "datasets",
+    "latex2sympy2-extended",
+    "math-verify",
     "numpy",
     "peft",
     "recipe-audit",

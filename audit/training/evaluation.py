@@ -166,6 +166,14 @@ class Outcome:
         }
 
 
+def outcome_of(state: Mapping[str, Any]) -> Outcome:
+    """Return an outcome from its ``dataclasses.asdict``, written and read as JSON."""
+    plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in state.items()}
+    parts = {name: (tuple(a), tuple(b)) for name, (a, b) in state["components"].items()}
+    plain |= {"condition": Condition(**state["condition"]), "components": parts}
+    return Outcome(**plain)
+
+
 def evaluate(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from audit.analysis.verdict import FEWEST_TASKS
 from audit.errors import UsageError
 from audit.training.arms import changed_fields
 from audit.training.guards import clip_reachable
-from audit.training.price import usd
+from audit.training.price import Sharing, schedule, usd
 
 if TYPE_CHECKING:
     from audit.training.ledger import Ledger
@@ -31,11 +32,15 @@ def forecast(bench: Bench, ledger: Ledger, workers: int = 1) -> Iterator[str]:
         When the short run for timing fails or diverges, as the study's would.
     """
     study, partition = bench.study, bench.partition
+    held = "holdout and the further benchmarks" if bench.further else "holdout"
     yield (
         f"{bench.task.benchmark}: {len(partition.train)} training prompts "
-        f"({partition.dropped} dropped against the holdout, {partition.ngram}-grams), "
+        f"({partition.dropped} dropped against the {held}, {partition.ngram}-grams), "
         f"{len(partition.holdout)} holdout tasks x {study.evaluation.samples} samples"
     )
+    for one in bench.further:
+        samples = one.setting.samples or study.evaluation.samples
+        yield f"  benchmark {one.setting.benchmark}: {len(one.chosen.items)} tasks x {samples}"
     for arm in study.arms:
         training = arm.training
         yield (
@@ -56,7 +61,7 @@ def _reachability(training: Training) -> str:
 
 def _schedule(bench: Bench, ledger: Ledger, workers: int) -> Iterator[str]:
     from audit.training.run import machines, world_size
-    from audit.training.study import pieces, runs_at_once
+    from audit.training.study import pieces
 
     wanted = pieces(bench)
     runs = [p for p in wanted if p.arm is not None]
@@ -81,18 +86,24 @@ def _schedule(bench: Bench, ledger: Ledger, workers: int) -> Iterator[str]:
     else:
         source = f"timed on a short run of {bench.study.method.name}"
     total = run * len(left) + evaluation * bases
-    at_once = runs_at_once(len(missing), workers)
+    planned = schedule([evaluation] * bases + [run] * len(left), workers)
+    sharing = Sharing(len(missing), workers)
     cost = bench.study.cost
     price = ""
     if cost is not None:
-        shape = {"devices": world_size(), "machines": machines(), "at_once": at_once}
-        price = f", {usd(cost, total, **shape):.2f} USD at {cost.usd_per_hour:g} a {cost.per} hour"
+        shape = {"devices": world_size(), "machines": machines()}
+        dollars = sum(
+            usd(cost, minutes, at_once=sharing.finished(end, minutes), **shape)
+            for end, minutes in planned
+        )
+        price = f", {dollars:.2f} USD at {cost.usd_per_hour:g} a {cost.per} hour"
     yield (
         f"  {_duration(run)} a run ({source}), {_duration(evaluation)} an evaluation: "
         f"{_duration(total)} one at a time{price}"
     )
     if workers > 1:
-        shared = _duration(total / at_once)
+        at_once = min(workers, len(missing))
+        shared = _duration(planned[-1][0])
         yield f"  {shared} with {at_once} workers, if each has a processor or GPU to itself"
 
 
@@ -106,7 +117,7 @@ def _probe(bench: Bench) -> tuple[float, float]:
     """Minutes that a run and an evaluation take, from a short run of the method.
 
     Its first updates, which pay for warming up, are not counted; a run is evaluated at its
-    checkpoints too.
+    checkpoints too, there on the benchmark of the task alone.
 
     Raises
     ------
@@ -117,13 +128,13 @@ def _probe(bench: Bench) -> tuple[float, float]:
 
     study = bench.study
     arm = study.method
-    clock: dict[str, list[float]] = {"training": [], "evaluation": []}
+    clock: dict[str, list[float]] = defaultdict(list)
 
     def tick(what: str, done: int, total: int) -> None:
         clock[what].append(time.monotonic())
 
     training = arm.training
-    short = replace(training, rounds=training.accumulation * _PROBE_ROUNDS)
+    short = replace(training, rounds=training.accumulation * _PROBE_ROUNDS, save_steps=0)
     once = replace(
         bench, study=replace(study, evaluation=replace(study.evaluation, checkpoints=()))
     )
@@ -133,10 +144,11 @@ def _probe(bench: Bench) -> tuple[float, float]:
     updates = clock["training"]
     steady = len(updates) // 2
     each = (updates[-1] - updates[steady]) / max(1, len(updates) - 1 - steady) / 60
-    evaluation = (clock["evaluation"][-1] - updates[-1]) / 60
+    within = (clock["evaluation"][-1] - updates[-1]) / 60
+    evaluation = (max(ticks[-1] for ticks in clock.values()) - updates[-1]) / 60
     fixed: float = record["cost"]["minutes"] - each * short.updates
     earlier = len({*study.evaluation.checkpoints} - {training.steps})
-    return max(0.0, fixed) + each * training.updates + evaluation * earlier, evaluation
+    return max(0.0, fixed) + each * training.updates + within * earlier, evaluation
 
 
 def _smallest_effects(bench: Bench) -> Iterator[str]:

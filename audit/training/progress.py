@@ -28,6 +28,11 @@ def silent(what: str, done: int, total: int) -> None:
     """Progress that is not shown."""
 
 
+def say(line: str) -> None:
+    """Say on stderr what must not be missed, from whatever process this is."""
+    print(f"audit: {line}", file=sys.stderr, flush=True)
+
+
 class Throttled:
     """The progress of one piece, passed on at most twice a second and when a part is complete."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from audit.training.surface import SurfaceScan
@@ -140,6 +140,28 @@ class Recorder:
         """Take one optimizer step made on the current round."""
         self.rounds[-1].updates.append(update)
 
+    def state(self) -> dict[str, Any]:
+        """Return what was taken so far as JSON has it, for `restore`."""
+        return {
+            "rounds": [
+                {**_columns(r, _ROUND), "updates": [_update_state(u) for u in r.updates]}
+                for r in self.rounds
+            ],
+            "surface": self.surface.state(),
+            "rejected_groups": self.rejected_groups,
+            "rejected_tokens": self.rejected_tokens,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what another recorder of the same settings had taken."""
+        self.rounds = [
+            RoundRecord(**{**r, "updates": [_update_of(u) for u in r["updates"]]})
+            for r in state["rounds"]
+        ]
+        self.surface.restore(state["surface"])
+        self.rejected_groups = state["rejected_groups"]
+        self.rejected_tokens = state["rejected_tokens"]
+
     @property
     def generated_tokens(self) -> int:
         """Tokens sampled during training, those of rejected groups included."""
@@ -259,6 +281,23 @@ class Recorder:
         if len(r.rows) == 1:
             return {"training_row": r.rows[0]}
         return {"training_rows": r.rows}
+
+
+_ROUND = tuple(f.name for f in fields(RoundRecord) if f.name != "updates")
+_AUDIT = tuple(f.name for f in fields(ResponseAudit))
+
+
+def _columns(one: object, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in names}
+
+
+def _update_state(update: Update) -> dict[str, Any]:
+    audits = [[getattr(audit, name) for name in _AUDIT] for audit in update.audits]
+    return {**_columns(update, ("loss", "gradient_l2_norm", "metrics")), "audits": audits}
+
+
+def _update_of(state: Mapping[str, Any]) -> Update:
+    return Update(**{**state, "audits": tuple(ResponseAudit(*audit) for audit in state["audits"])})
 
 
 def _metrics(update: Update) -> dict[str, float]:

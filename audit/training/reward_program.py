@@ -7,7 +7,7 @@ import importlib
 import inspect
 import reprlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
@@ -84,8 +84,17 @@ class RewardProgram:
         return (function, True) if batched else (self._of_a_response(), False)
 
 
-def reward_program(folder: Path, name: str) -> RewardProgram:
+def reward_program(
+    folder: Path, name: str, key: str = "reward", others: Sequence[str] = ()
+) -> RewardProgram:
     """Find the source of a reward and hash it.
+
+    Parameters
+    ----------
+    key : str
+        The setting that names it, for messages.
+    others : sequence of str
+        Names without a module that the setting takes too, for messages.
 
     Raises
     ------
@@ -94,15 +103,14 @@ def reward_program(folder: Path, name: str) -> RewardProgram:
     """
     module, _, function = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), function)):
-        raise UsageError(
-            f"reward: must be exact_match, math_equal or 'module:function', not {name!r}"
-        )
+        known = f"{', '.join(others)} or " if others else ""
+        raise UsageError(f"{key}: must be {known}'module:function', not {name!r}")
     home = str(folder.resolve())
     if _beside(home, module) and _taken(home, module.partition(".")[0]):
-        raise UsageError(f"reward: {module!r} is an installed module's name; rename the file")
+        raise UsageError(f"{key}: {module!r} is an installed module's name; rename the file")
     source = _source(home, module)
     if source is None:
-        raise UsageError(f"reward: no module {module!r} beside the study file or installed")
+        raise UsageError(f"{key}: no module {module!r} beside the study file or installed")
     return RewardProgram(home, module, function, _sha256(source))
 
 

@@ -48,9 +48,6 @@ def math_equal(response: str, answer: str) -> Score:
     return Score(correct=value == gold, parsed=value is not None)
 
 
-OWN_REWARDS: dict[str, Scorer] = {"exact_match": exact_match, "math_equal": math_equal}
-"""Rewards that a study file may name without a module."""
-
 # A sign counts only where it cannot be a minus between two numbers: "5-3" ends in 3.
 _SIGN = r"(?:(?<![\w.)])[-\u2212]\s*)?"
 _WHOLE = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"

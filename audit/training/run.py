@@ -8,8 +8,9 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +20,21 @@ from audit.partition import file_sha256
 from audit.training.arms import lora_settings, protocol, trust_region
 from audit.training.context_length import check_lengths
 from audit.training.disk_full import held_while_full
+from audit.training.environment import code_commit, device_name, environment
 from audit.training.evaluation import (
     Condition,
     NothingScored,
     Outcome,
     evaluate,
     merged,
+    outcome_of,
     share,
 )
 from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, hide_loading_bars, silent
+from audit.training.resuming import TakenUp, Unfinished, unfinished_folder
 from audit.training.study_file import PlannedArm, StudyFile, Training
+from audit.training.tasks.benchmarks import FurtherBenchmark, HeldOut
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -69,6 +74,7 @@ class Bench:
     cache: Path
     checkpoint: dict[str, Any]
     sources: Mapping[str, ArmSource] = field(default_factory=dict)
+    further: tuple[FurtherBenchmark, ...] = ()
 
     def source(self, arm: PlannedArm) -> ArmSource:
         """Return what an arm trains on and starts from."""
@@ -77,6 +83,7 @@ class Bench:
     def protocol(self, arm: PlannedArm) -> dict[str, Any]:
         """Return the ``protocol`` block of an arm's runs."""
         source, grader = self.source(arm), self.partition.protocol["reward"]
+        further = {one.setting.benchmark: one.block for one in self.further}
         parts = " + ".join(f"{one.weight:g} {one.name}" for one in source.rewards)
         return {
             **protocol(arm, self.study.evaluation),
@@ -86,7 +93,32 @@ class Bench:
             **source.partition.protocol,
             "reward": parts or grader,
             "grader": grader,
+            **({"benchmarks": further} if further else {}),
         }
+
+    def asks(self, grader: str) -> bool:
+        """Whether a response is judged by this grader anywhere, in training or evaluation."""
+        parts = [one.function for source in self.sources.values() for one in source.rewards]
+        judges = [one.setting.grader for one in self.further]
+        return grader in (self.partition.protocol["reward"], *judges, *parts)
+
+    @property
+    def held(self) -> HeldOut:
+        """The benchmark of the task."""
+        evaluation = self.study.evaluation
+        return HeldOut(
+            self.task.benchmark,
+            self.partition.holdout,
+            self.task,
+            evaluation.samples,
+            self.study.evaluated_tokens,
+        )
+
+    def asked(self, tokens: Any) -> list[HeldOut]:
+        """Return the further benchmarks as a model with such a tokenizer is asked them."""
+        samples, most = self.study.evaluation.samples, self.study.evaluated_tokens
+        every = enumerate(self.further, start=1)
+        return [one.asked(tokens, samples, most, number) for number, one in every]
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -100,10 +132,18 @@ class Bench:
         return tuple(found[name] for name in sorted(found))
 
 
-def run(bench: Bench, arm: PlannedArm, seed: int, progress: Progress = silent) -> dict[str, Any]:
+def run(
+    bench: Bench, arm: PlannedArm, seed: int, progress: Progress = silent, fingerprint: str = ""
+) -> dict[str, Any]:
     """Train and evaluate, and return the run as a results file carries it.
 
     A run that fails or diverges is returned as such, with what was recorded until then.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Of everything the run depends on. With it and ``save_steps`` the run keeps checkpoints and
+        goes on from the last whole one.
 
     Raises
     ------
@@ -112,7 +152,7 @@ def run(bench: Bench, arm: PlannedArm, seed: int, progress: Progress = silent) -
     """
     hide_loading_bars()
     with _ONE_AT_A_TIME:
-        return _Run(bench, arm, seed, progress).record()
+        return _Run(bench, arm, seed, progress, fingerprint).record()
 
 
 def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dict[str, Any]:
@@ -132,7 +172,13 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         seed = bench.study.evaluation.seed + repeat
         try:
             tokenizer = bench.task.tokenizer(bench.cache)
-            outcome = _evaluate(bench, model, tokenizer, seed, progress).checked()
+            benchmarks = [bench.held, *bench.asked(tokenizer)]
+            for one in benchmarks[1:]:
+                check_lengths(model, tokenizer, one.items, one.max_tokens)
+            outcome, *further = (
+                _evaluate(bench, one, model, tokenizer, seed, progress).checked()
+                for one in benchmarks
+            )
         except NothingScored as error:
             raise UsageError(f"evaluation of the base: {error}") from error
         except Exception as error:
@@ -145,16 +191,23 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
     return {
         "run": repeat + 1,
         "evaluation": outcome.block(bench.task.benchmark, "validation", 0),
+        **_further_blocks(bench, further, 0),
         **{k: v for k, v in outcome.metrics().items() if not k.startswith("pass_at")},
-        "cost": _cost(started, device),
+        "cost": _cost((time.monotonic() - started) / 60, device),
     }
 
 
 class _Run:
     """The steps of one run and what they leave behind."""
 
-    def __init__(self, bench: Bench, arm: PlannedArm, seed: int, progress: Progress) -> None:
+    def __init__(
+        self, bench: Bench, arm: PlannedArm, seed: int, progress: Progress, fingerprint: str
+    ) -> None:
         self.bench, self.arm, self.seed, self.progress = bench, arm, seed, progress
+        self.fingerprint = fingerprint if arm.training.save_steps else ""
+        self.started = time.monotonic()
+        self.unfinished: Unfinished | None = None
+        self.commit: dict[str, str | None] = {}  # of the code that made what was taken up
         self.training, self.source = arm.training, bench.source(arm)
         self.rewards: list[ComponentReward] = []
         self.errored: list[int] = []
@@ -164,11 +217,11 @@ class _Run:
         self.trainer: Any = None
         self.recorder: Recorder | None = None
         self.outcome: Outcome | None = None
+        self.further: list[Outcome] = []
         self.baseline: Outcome | None = None
         self.final_sha256: str | None = None
 
     def record(self) -> dict[str, Any]:
-        started = time.monotonic()
         status: dict[str, Any] = {"status": "finished"}
         try:
             self._train()
@@ -180,11 +233,17 @@ class _Run:
                 raise  # the other processes still wait for this one; only ending all of them helps
             why = str(error) if kind == "diverged" else described(error)
             status = {"status": kind, "failure": why}
+        minutes = (time.monotonic() - self.started) / 60
+        resumed: list[dict[str, Any]] = []
+        if self.unfinished is not None:
+            minutes, resumed = self.unfinished.minutes, self.unfinished.resumed
         return {
             "run_id": f"{self.arm.name}-seed{self.seed}",
             "method": self.arm.name,
             "seed": self.seed,
             **status,
+            **({"resumed": resumed} if resumed else {}),
+            **self.commit,
             "device": self.device,
             "dataset": self.source.partition.dataset,
             "checkpoint": self.source.checkpoint,
@@ -193,7 +252,7 @@ class _Run:
             **({} if self.trainer is None else self.trainer.record()),
             **self._reward_block(),
             "protocol": {**self.bench.protocol(self.arm), **self._optimizer()},
-            "cost": {**_cost(started, self.device), **self._tokens()},
+            "cost": {**_cost(minutes, self.device), **self._tokens()},
             "environment": self._environment(),
         }
 
@@ -216,17 +275,82 @@ class _Run:
         check_lengths(model, tokenizer, self.source.partition.train, self.training.max_tokens)
         holdout = self.bench.partition.holdout
         check_lengths(model, tokenizer, holdout, self.bench.study.evaluated_tokens)
-        with tempfile.TemporaryDirectory() as folder:
-            self.trainer = self._trainer(model, Path(folder))
+        asked = self.bench.asked(tokenizer)
+        for one in asked:
+            check_lengths(model, tokenizer, one.items, one.max_tokens)
+        with self._folder() as folder:
+            self.trainer = self._trainer(model, folder)
             self.recorder = self.trainer.recorder
-            if self.bench.study.evaluation.baseline:
+            before = self._taken_up()
+            if before is None and self.bench.study.evaluation.baseline:
                 self.baseline = self._evaluated(_BEFORE)
-            self.trainer.train()
+            self.trainer.train(resume_from_checkpoint=before)
         trained = self.trainer.accelerator.unwrap_model(self.trainer.model)
         self.final_sha256 = _agreed(parameters_sha256(trained))
         self.errored = _summed([reward.errored for reward in self.rewards])
         self.kept = self._kept_weights()
         self.outcome = self._evaluated(0)
+        further = [self._evaluated(0, one) for one in asked]
+        self.further = [one for one in further if one is not None]
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        """Pass progress on, and keep the clock of a run that may be cut off."""
+        if self.unfinished is not None and is_main_process():
+            self.unfinished.tick()
+        self.progress(what, done, total)
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """Yield where the trainer writes; what survives this process is an unfinished run."""
+        if not self.fingerprint:
+            with tempfile.TemporaryDirectory() as name:
+                yield Path(name)
+            return
+        name = f"{self.arm.name}-seed{self.seed}"
+        folder = unfinished_folder(self.bench.cache, name, self.fingerprint)
+        machine = self._environment()
+        if self.device == "cuda":  # where the processor computes nothing
+            machine["processor"] = device_name(self.device)
+        self.unfinished = Unfinished(folder, self.fingerprint, machine, self.started)
+        yield folder
+
+    def _taken_up(self) -> Path | None:
+        """Take up what an earlier start left, and return its checkpoint where there is one."""
+        from accelerate.utils import broadcast_object_list
+
+        if self.unfinished is None:
+            return None
+        found: TakenUp | None = None
+        if is_main_process():
+            found = self.unfinished.take_up()
+        if world_size() > 1:
+            (found,) = broadcast_object_list([found])
+        if found is None:
+            return None
+        kept = found.kept
+        own = kept["errored"][self.trainer.accelerator.process_index]
+        for reward, errored in zip(self.rewards, own, strict=True):
+            reward.errored = errored
+        self.earlier = {int(step): outcome_of(one) for step, one in kept["earlier"].items()}
+        self.baseline = outcome_of(kept["baseline"]) if kept["baseline"] else None
+        self.commit = {"code_commit": kept["code_commit"]}
+        return found.folder
+
+    def _checkpointed(self, folder: Path) -> None:
+        """Keep beside a checkpoint what the run itself has so far, and declare it whole."""
+        from accelerate.utils import gather_object
+
+        errored = gather_object([[reward.errored for reward in self.rewards]])
+        if self.unfinished is None or not is_main_process():
+            return
+        kept = {
+            "errored": errored,
+            "earlier": {step: asdict(one) for step, one in self.earlier.items()},
+            "baseline": asdict(self.baseline) if self.baseline else None,
+            "code_commit": code_commit(),
+        }
+        step = self.trainer.state.global_step // self.training.updates_per_step
+        self.unfinished.add(folder, step, kept)
 
     def _kept_weights(self) -> dict[str, Any]:
         """Keep what was trained beside the finished runs, and say where and what it is.
@@ -255,7 +379,7 @@ class _Run:
         files = {p.name: file_sha256(p) for p in sorted(folder.iterdir()) if p.is_file()}
         return {kind: {"folder": name, "file_sha256": files}}
 
-    def _evaluated(self, step: int) -> Outcome | None:
+    def _evaluated(self, step: int, held: HeldOut | None = None) -> Outcome | None:
         """Evaluate what is trained so far: after a step, after the last (0), or before the first.
 
         Each process evaluates its share of the tasks, and the first has the whole.
@@ -263,19 +387,20 @@ class _Run:
         from accelerate.utils import gather_object
 
         accelerator, bench = self.trainer.accelerator, self.bench
+        held = held or bench.held
         # A seed no arm shares with another seed's run, so evaluation noise is independent.
         seed = bench.study.evaluation.seed + _RUN_SEEDS * (1 + step) + self.seed
         model = accelerator.unwrap_model(self.trainer.model)
         tokenizer = self.source.task.tokenizer(bench.cache)
         process, processes = accelerator.process_index, accelerator.num_processes
-        part = _evaluate(bench, model, tokenizer, seed, self.progress, process, processes)
+        part = _evaluate(bench, held, model, tokenizer, seed, self._tell, process, processes)
         if processes == 1:
             return part.checked()
         parts = gather_object([part])
         if not accelerator.is_main_process:
             return None
-        condition = _condition(bench, model, seed)
-        return merged(parts, bench.partition.holdout, tokenizer, condition).checked()
+        condition = _condition(bench, held, model, seed)
+        return merged(parts, held.items, tokenizer, condition).checked()
 
     def _at_checkpoints(self) -> Any:
         from transformers import TrainerCallback
@@ -341,8 +466,10 @@ class _Run:
             peft_config=_lora(self.training),
         )
         trainer.remove_callback(PrinterCallback)  # stdout is for results
-        trainer.add_callback(_steps(self.progress, self.training.updates))
+        trainer.add_callback(_steps(self._tell, self.training.updates))
         trainer.add_callback(self._at_checkpoints())
+        if self.unfinished is not None:
+            trainer.add_callback(_on_save(self._checkpointed))
         return trainer
 
     def _weights(self) -> dict[str, Any]:
@@ -371,6 +498,7 @@ class _Run:
         ]
         for step, outcome in outcomes.items():
             further += outcome.component_blocks(benchmark, "validation", step)
+        further += _further_blocks(self.bench, self.further, steps).get("evaluations", [])
         return {
             **({"baseline": self.baseline.metrics()} if self.baseline is not None else {}),
             "method_metrics": self.outcome.metrics(),
@@ -404,8 +532,6 @@ class _Run:
         }
 
     def _environment(self) -> dict[str, Any]:
-        from audit.training.environment import environment
-
         return environment(self.device, world_size())
 
 
@@ -413,6 +539,7 @@ _OPTIMIZER = ("weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
 _BEFORE = 2_000_000  # beyond the steps of any run
 _RUN_SEEDS = 1_000_000  # evaluation seeds of runs start here; those of the base lie below
 _PROCESS_SEEDS = 2**40  # far above the seeds of any run at any step
+_BENCHMARK_SEEDS = 2**48  # far above those of any process; of 16 benchmarks JSON holds them exactly
 
 
 def world_size() -> int:
@@ -430,12 +557,10 @@ def is_main_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def _cost(started: float, device: str) -> dict[str, Any]:
-    """Return the ``cost`` block of what began at a reading of the clock."""
-    from audit.training.environment import device_name
-
+def _cost(minutes: float, device: str) -> dict[str, Any]:
+    """Return the ``cost`` block of what took so long."""
     return {
-        "minutes": round((time.monotonic() - started) / 60, 4),
+        "minutes": round(minutes, 4),
         "device": device_name(device),
         "devices": world_size(),
         **({"machines": machines()} if machines() > 1 else {}),
@@ -461,13 +586,13 @@ def _summed(counts: list[int]) -> list[int]:
     return [sum(each) for each in zip(*gather_object([counts]), strict=True)]
 
 
-def _condition(bench: Bench, model: Any, seed: int) -> Condition:
+def _condition(bench: Bench, held: HeldOut, model: Any, seed: int) -> Condition:
     evaluation = bench.study.evaluation
     return Condition(
-        samples=evaluation.samples,
+        samples=held.samples,
         temperature=evaluation.temperature,
-        max_tokens=bench.study.evaluated_tokens,
-        seed=seed,
+        max_tokens=held.max_tokens,
+        seed=seed + held.number * _BENCHMARK_SEEDS,
         batch_size=evaluation.batch_size,
         dtype=str(model.dtype).removeprefix("torch."),
     )
@@ -475,6 +600,7 @@ def _condition(bench: Bench, model: Any, seed: int) -> Condition:
 
 def _evaluate(
     bench: Bench,
+    held: HeldOut,
     model: Any,
     tokenizer: Any,
     seed: int,
@@ -483,18 +609,31 @@ def _evaluate(
     processes: int = 1,
 ) -> Outcome:
     """Evaluate the share of one process, under a seed of its own."""
-    condition = _condition(bench, model, seed + process * _PROCESS_SEEDS)
-    items = share(bench.partition.holdout, process, processes)
+    condition = _condition(bench, held, model, seed + process * _PROCESS_SEEDS)
+    items = share(held.items, process, processes)
+    what = f"evaluation on {held.name}" if held.number else "evaluation"
     done = 0
 
     def count(rows: int) -> None:
         nonlocal done
         done += rows
-        progress("evaluation", done, len(items) * condition.samples)
+        progress(what, done, len(items) * condition.samples)
 
     columns = {item.row: item.columns for item in items}
-    components = [one.load(columns, measuring=True) for one in bench.components]
-    return evaluate(model, tokenizer, items, bench.task.scorer, condition, count, components)
+    # Components are measured on the task they are trained on.
+    measured = () if held.number else bench.components
+    components = [one.load(columns, measuring=True) for one in measured]
+    return evaluate(model, tokenizer, items, held.judge.scorer, condition, count, components)
+
+
+def _further_blocks(bench: Bench, outcomes: Sequence[Outcome], step: int) -> dict[str, Any]:
+    """Return the outcomes on the further benchmarks, where there are any."""
+    names = (one.setting.benchmark for one in bench.further)
+    blocks = [
+        outcome.block(name, "validation", step)
+        for name, outcome in zip(names, outcomes, strict=False)
+    ]
+    return {"evaluations": blocks} if blocks else {}
 
 
 def settle(study: StudyFile) -> None:
@@ -557,6 +696,16 @@ def _steps(progress: Progress, total: int) -> Any:
             progress("training", state.global_step, total)
 
     return Steps()
+
+
+def _on_save(kept: Callable[[Path], None]) -> Any:
+    from transformers import TrainerCallback
+
+    class OnSave(TrainerCallback):  # type: ignore[misc]  # transformers' own class is untyped here
+        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            kept(Path(args.output_dir, f"checkpoint-{state.global_step}"))
+
+    return OnSave()
 
 
 def _sort_targets(path: Path) -> None:

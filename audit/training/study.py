@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +27,11 @@ from audit.training.environment import code_commit, package_versions
 from audit.training.executors import completed, crew_for
 from audit.training.guards import check_kernels, check_sharding
 from audit.training.ledger import Ledger, fingerprint_of
+from audit.training.math_verifier import NAME as MATH_VERIFY
 from audit.training.memory import is_out_of_memory
+from audit.training.price import Sharing
 from audit.training.progress import Report, Throttled
+from audit.training.resuming import begun_with_others, forget, unfinished_folder
 from audit.training.run import (
     ArmSource,
     Bench,
@@ -37,7 +42,8 @@ from audit.training.run import (
     visible_gpus,
     world_size,
 )
-from audit.training.study_file import PlannedArm, StudyFile
+from audit.training.study_file import PlannedArm, Reward, StudyFile
+from audit.training.tasks.benchmarks import FurtherBenchmark, read_benchmark
 from audit.writing import write_whole
 
 if TYPE_CHECKING:
@@ -74,11 +80,13 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
     check_machine(study, world_size(), path)
     settle(study)  # a base that is trained here takes several times as long on contended cores
     task = task_of(study.task, path)
+    read = _benchmarks(study, path, task.benchmark)
+    texts = [text for one in read for text in one.chosen.texts]
     with task_errors(path):
-        partition = task.partition()
+        partition = task.partition(texts)
     cache = ledger.folder.resolve()
     shared = ArmSource(task, partition, {})
-    sources = {arm.name: _source(study, arm, shared, path) for arm in study.arms}
+    sources = {arm.name: _source(study, arm, shared, path, texts) for arm in study.arms}
     check_data(study, partition, path, {name: one.partition for name, one in sources.items()})
     shared = replace(shared, checkpoint=_base(task, cache, path, "task"))
     for arm in study.arms:
@@ -88,23 +96,42 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
         base = _base(source.task, cache, path, where) if own else shared.checkpoint
         sources[arm.name] = replace(source, checkpoint=base)
     different = {name: source for name, source in sources.items() if source != shared}
-    bench = Bench(study, task, partition, cache, shared.checkpoint, different)
+    bench = Bench(study, task, partition, cache, shared.checkpoint, different, tuple(read))
     check_claims(bench, path)
     return bench
 
 
-def _source(study: StudyFile, arm: PlannedArm, shared: ArmSource, path: str) -> ArmSource:
+def _benchmarks(study: StudyFile, path: str, first: str) -> list[FurtherBenchmark]:
+    """Read the further benchmarks; the name ``first`` is taken."""
+    found = []
+    for index, setting in enumerate(study.evaluation.benchmarks):
+        where = f"evaluation.benchmarks[{index}]"
+        if setting.benchmark == first:
+            message = f"{first!r} is the name of another benchmark"
+            raise located(path, f"{where}.benchmark", message)
+        with task_errors(path, where):
+            found.append(read_benchmark(setting, Path(path).parent))
+    return found
+
+
+def _source(
+    study: StudyFile, arm: PlannedArm, shared: ArmSource, path: str, held: Sequence[str]
+) -> ArmSource:
     """Return what an arm trains on and is rewarded by; its base model is not yet looked at."""
     table = key_name("arms", arm.name)
     task, partition = shared.task, shared.partition
     if arm.task != study.task:
         task = task_of(arm.task, path, f"{table}.task")
         with task_errors(path, f"{table}.task"):
-            partition = task.partition()
+            partition = task.partition(held)
     given = study.training if arm.training.rewards == study.training.rewards else arm.training
     where = "training" if given is study.training else f"{table}.training"
     rewards = []
-    for index, setting in enumerate(given.rewards):
+    settings = given.rewards
+    if not settings and partition.protocol["reward"] == MATH_VERIFY:
+        # Trained on as a component, so that a response it gives up on is counted and ends no run.
+        settings = (Reward(MATH_VERIFY, on_error="wrong"),)
+    for index, setting in enumerate(settings):
         try:
             rewards.append(component(Path(path).parent, setting))
             rewards[-1].load({})
@@ -137,12 +164,15 @@ def pieces(bench: Bench) -> list[StudyPiece]:
         "components": [one.block(0) for one in bench.components],
         "protocol": partition.protocol,
         "checkpoint": bench.checkpoint,
-        "evaluation": {**asdict(study.evaluation), "base_repeats": None},
+        "evaluation": _evaluated(study),
         "benchmark": bench.task.benchmark,
         "max_tokens": study.evaluated_tokens,
         "device": study.training.device,
         "threads": study.training.threads,
     }
+    if bench.further:
+        asked = [(i.id, i.prompt, i.answer) for one in bench.further for i in one.chosen.items]
+        settings["further"] = [asked, [one.block for one in bench.further]]
     shared = fingerprint_of(settings)
     base = [
         StudyPiece(f"base-{n + 1}", fingerprint_of({"shared": shared, "repeat": n}), None, n)
@@ -156,7 +186,7 @@ def pieces(bench: Bench) -> list[StudyPiece]:
                 {
                     "shared": shared,
                     "telemetry": telemetry,
-                    "arm": {**asdict(arm), **dict.fromkeys(_SAID_OF_AN_ARM)},
+                    "arm": {**asdict(_trained(arm)), **dict.fromkeys(_SAID_OF_AN_ARM)},
                     "protocol": bench.protocol(arm),
                     "seed": seed,
                 }
@@ -169,15 +199,23 @@ def pieces(bench: Bench) -> list[StudyPiece]:
     return base + runs
 
 
+def _evaluated(study: StudyFile) -> dict[str, Any]:
+    """Return how the study evaluates, without how often the base is."""
+    found = {**asdict(study.evaluation), "base_repeats": None}
+    if not study.evaluation.benchmarks:
+        del found["benchmarks"]  # so that one without them is the study it was
+    return found
+
+
+def _trained(arm: PlannedArm) -> PlannedArm:
+    """Return the arm without what leaves its runs as they are."""
+    return replace(arm, training=replace(arm.training, save_steps=0))
+
+
 _DDP_TIMEOUT = 1800  # seconds; the default of transformers
 
 # What is said of an arm and may be said otherwise later without training it again.
 _SAID_OF_AN_ARM = ("role", "evaluation_tier", "limitations")
-
-
-def runs_at_once(missing: int, workers: int) -> int:
-    """How many runs share this machine; those on a cluster are counted as on a machine each."""
-    return max(1, min(workers, missing))
 
 
 def carry_out(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]:
@@ -186,8 +224,11 @@ def carry_out(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]
     if piece.arm is None:
         record = evaluate_base(bench, piece.number, progress) if is_main_process() else {}
     else:
-        record = run(bench, piece.arm, piece.number, progress)
-    return {**record, "code_commit": code_commit()}
+        record = run(bench, piece.arm, piece.number, progress, piece.fingerprint)
+    commit = code_commit()
+    if record.get("code_commit", commit) != commit:
+        commit = None  # begun under another one, and so of neither
+    return {**record, "code_commit": commit}
 
 
 def run_study(
@@ -211,6 +252,11 @@ def run_study(
     together = world_size() > 1
     if together and (workers > 1 or scheduler is not None):
         raise UsageError("under torchrun the processes share each run; drop --workers/--scheduler")
+    if scheduler is not None and bench.asks(MATH_VERIFY):
+        raise UsageError(
+            f"--scheduler: {MATH_VERIFY} stops at its time limit in the main thread of a process "
+            "alone, and a Dask worker computes in another; use --workers"
+        )
     state = _process_group(bench.study) if together else None
     wanted = pieces(bench)
     kept = {p.name: ledger.get(p.name, p.fingerprint) for p in wanted}
@@ -228,16 +274,23 @@ def run_study(
         bars.note(
             f"{ledger.folder}: {len(others)} finished pieces of other settings are left as they are"
         )
+    begun = (unfinished_folder(bench.cache, p.name, p.fingerprint) for p in wanted)
+    for name in begun_with_others(bench.cache, begun):
+        bars.note(f"{name}: checkpoints of other settings are left as they are")
     made = _make(bench, missing, bars, together, workers, scheduler)
-    at_once = runs_at_once(len(missing), workers)
+    # Those on a cluster are counted as on a machine each.
+    sharing = Sharing(len(missing), workers)
     for piece, record in made:
-        record = {**record, "cost": {**record["cost"], "runs_at_once": at_once}}
+        shared = round(sharing.finished(time.monotonic() / 60, record["cost"]["minutes"]), 4)
+        record = {**record, "cost": {**record["cost"], "runs_at_once": shared}}
         if piece.name in failed:
             before = failed[piece.name]
             earlier = [*before.get("earlier_failures", []), before["failure"]]
             record = {**record, "earlier_failures": earlier}
         if state is None or state.is_main_process:
             ledger.put(piece.name, piece.fingerprint, record)
+            if record.get("status") != "failed":  # which may be tried again, from where it was
+                forget(unfinished_folder(bench.cache, piece.name, piece.fingerprint))
         kept[piece.name] = record
         bars.finished(piece.name, record.get("status", "finished"))
     document = _document(bench, wanted, kept)

@@ -57,6 +57,8 @@ class Training:
     ``vllm`` holds TRL's options for generating with vLLM, without their prefix ``vllm_``, and
     ``trl`` further fields of ``GRPOConfig``. ``lora_alpha`` 0 stands for twice the rank, and no
     ``lora_targets`` for all linear layers. Without ``rewards`` the task's own is trained on.
+    With ``save_steps`` a checkpoint is kept after so many steps of the record each, from which a
+    run that is cut off goes on.
     """
 
     rounds: int = 100
@@ -85,6 +87,7 @@ class Training:
     lora_targets: tuple[str, ...] = ()
     keep_adapter: bool = True
     keep_weights: bool = False
+    save_steps: int = 0
     use_vllm: bool = False
     vllm: Mapping[str, Any] = field(default_factory=dict)
     rewards: tuple[Reward, ...] = ()
@@ -124,12 +127,32 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
+class BenchmarkSettings:
+    """``[[evaluation.benchmarks]]``: tasks of a file, evaluated beside those of the task.
+
+    ``samples`` and ``max_tokens`` 0 stand for those of ``[evaluation]``.
+    """
+
+    benchmark: str
+    holdout: str
+    grader: str
+    prompt: str = "question"
+    answer: str = "answer"
+    id: str = ""
+    instruction: str = ""
+    holdout_tasks: int = 0
+    samples: int = 0
+    max_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluating:
     """``[evaluation]``: how the base and every run are evaluated.
 
     ``max_tokens`` 0 stands for that of ``[training]``. With ``baseline`` each run evaluates its
     model before the first update too. A run is evaluated after each of the steps
-    ``checkpoints`` too, counted as the record counts them; after the last step it always is.
+    ``checkpoints`` too, counted as the record counts them; after the last step it always is. The
+    further ``benchmarks`` are evaluated after the last step, and by the base.
     """
 
     samples: int = 4
@@ -140,6 +163,7 @@ class Evaluating:
     base_repeats: int = 3
     checkpoints: tuple[int, ...] = ()
     baseline: bool = False
+    benchmarks: tuple[BenchmarkSettings, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +279,7 @@ def _study(config: Config) -> StudyFile:
         {**content, "claims": content.get("claims", []), "verified": content.get("verified")},
         task=_task(task),
         training=_training(shared),
-        evaluation=build(Evaluating, content.get("evaluation", {})),
+        evaluation=_evaluation(content.get("evaluation", {})),
         telemetry=build(Telemetry, content.get("telemetry", {})),
         arms=tuple(_arm(name, table, shared, task) for name, table in content["arms"].items()),
         limitations=tuple(content.get("limitations", ())),
@@ -274,6 +298,11 @@ def _training(table: Mapping[str, Any]) -> Training:
     return build(Training, table, rewards=rewards)
 
 
+def _evaluation(table: Mapping[str, Any]) -> Evaluating:
+    benchmarks = tuple(build(BenchmarkSettings, one) for one in table.get("benchmarks", ()))
+    return build(Evaluating, table, benchmarks=benchmarks)
+
+
 def _arm(
     name: str, table: Mapping[str, Any], shared: Mapping[str, Any], task: Mapping[str, Any]
 ) -> PlannedArm:
@@ -289,6 +318,11 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
     shared = content.get("training", {})
     yield from _training_faults(_training(shared), "training")
     steps = content.get("evaluation", {}).get("checkpoints", ())
+    names = [one["benchmark"] for one in content.get("evaluation", {}).get("benchmarks", ())]
+    for index, name in enumerate(names):
+        if name in (*names[:index], content["task"].get("benchmark")):
+            where = f"evaluation.benchmarks[{index}].benchmark"
+            yield where, f"{name!r} is the name of another benchmark"
     arms = content["arms"]
     methods = sum(table["role"] == "method" for table in arms.values())
     if methods != 1:
@@ -339,6 +373,12 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
             yield f"{where}.rewards[{index}].name", f"{name!r} is the name of another metric"
     if training.zero_groups == "reject" and training.use_vllm:
         yield f"{where}.zero_groups", "'reject' generates with transformers alone; use_vllm = false"
+    if training.save_steps and training.use_vllm:
+        yield (
+            f"{where}.save_steps",
+            "vLLM keeps a random state of its own, which no checkpoint holds; leave it out, and a "
+            "run that is cut off is trained again",
+        )
     if training.keep_weights and training.lora_rank:
         yield f"{where}.keep_weights", "an adapter is trained; keep_adapter keeps it"
     for key in ("lora_alpha", "lora_dropout", "lora_targets"):
@@ -377,7 +417,8 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
 
 
 _STATED = ("adapter_key", "manifest_ref", "diagnostic_only", "evaluation_protocol", "provenance")
-_SAME_FOR_ALL = ("device", "threads")  # the process rests on them
+# The process rests on them, and where a checkpoint is taken says nothing of an arm.
+_SAME_FOR_ALL = ("device", "threads", "save_steps")
 _NAMES_TAKEN = ("accuracy", "target")
 _DATA_KEYS = ("train_prompts", "where", "order", "model", "revision", "dtype")
 OWN_TASK_KEYS: dict[str, tuple[str, ...]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,20 @@ class SurfaceScan:
             for word in set(text.lower().split()):
                 n, total = self._words.get(word, (0, 0.0))
                 self._words[word] = n + 1, total + reward
+
+    def state(self) -> dict[str, Any]:
+        """Return what was taken so far as JSON has it, for `restore`."""
+        return {
+            "rewards": self._rewards.tolist(),
+            "counts": {name: column.tolist() for name, column in self._counts.items()},
+            "words": {word: list(seen) for word, seen in self._words.items()},
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what another scan had taken."""
+        self._rewards = array("d", state["rewards"])
+        self._counts = {name: array("d", column) for name, column in state["counts"].items()}
+        self._words = {word: (n, total) for word, (n, total) in state["words"].items()}
 
     def correlations(self) -> list[Correlation]:
         """Correlate counts and the presence of words with the reward, the strongest first.

@@ -6,13 +6,18 @@ is computed beside it without touching the random state or the gradient.
 
 from __future__ import annotations
 
+import json
 import math
 import random
+from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from accelerate.utils import set_seed
+from transformers.trainer_utils import get_last_checkpoint
 from trl import GRPOTrainer
 
 from audit.errors import UsageError
@@ -90,7 +95,9 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         if zero_groups == "reject" and self.accelerator.num_processes > 1:
             raise UsageError("zero_groups: further prompts are drawn in one process alone")
         self.zero_groups = zero_groups
-        self._further: Iterator[dict[str, Any]] = iter(())
+        self._further: Iterator[int] = iter(())
+        self._further_drawn = 0
+        self._epochs_before = 0
         self.trust_region = trust_region
         self.recorder = recorder
         self.advantage = advantage
@@ -110,26 +117,91 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         self._losses: list[Tensor] = []
         self._audits: list[Tensor] = []
 
-    def train(self, *args: Any, **kwargs: Any) -> Any:
+    def train(self, resume_from_checkpoint: str | Path | bool | None = None, **kwargs: Any) -> Any:
         """Train from the seed, whatever was drawn between building the trainer and now.
+
+        Parameters
+        ----------
+        resume_from_checkpoint : str, Path or bool, optional
+            A checkpoint that this class wrote, between two batches of rollouts: with the record of
+            the rounds before it, so that the run that goes on is the run that was cut off. True
+            stands for the last one in ``args.output_dir``.
 
         Raises
         ------
         audit.errors.UsageError
-            When asked to resume from a checkpoint, which holds weights and no record.
+            For a checkpoint without the record, one within a batch of rollouts, or one beside an
+            `AuditCallback`, whose record would begin there.
         """
-        if kwargs.get("resume_from_checkpoint", args[0] if args else None):
-            raise UsageError(
-                "resume_from_checkpoint: the rounds before the checkpoint would be missing from "
-                "the record; train from the start"
-            )
+        self._further = _endlessly(len(self.train_dataset), self.args.seed)
         for callback in self.callback_handler.callbacks:
             if isinstance(callback, AuditCallback):
+                if resume_from_checkpoint:
+                    raise UsageError(
+                        "resume_from_checkpoint: the steps before the checkpoint would be missing "
+                        "from the record of AuditCallback; train from the start"
+                    )
                 callback.further = self.record
-        self._further = _endlessly(self.train_dataset, self.args.seed)
         # The call that TRL ends its construction with, so plain TRL's run is the same run.
         set_seed(self.args.seed, device_specific=True)
-        return super().train(*args, **kwargs)
+        if not resume_from_checkpoint:
+            return super().train(**kwargs)
+        folder = str(resume_from_checkpoint)
+        if resume_from_checkpoint is True:
+            folder = get_last_checkpoint(self.args.output_dir) or self.args.output_dir
+        step = self._take_up(folder)
+        if step >= self.args.max_steps > 0:  # the loop of transformers would make one more update
+            self._load_from_checkpoint(folder)
+            return None
+        return super().train(resume_from_checkpoint=folder, **kwargs)
+
+    def _take_up(self, folder: str) -> int:
+        """Take the record of the rounds before a checkpoint, and return its optimizer step."""
+        path = Path(folder, self._record_name())
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            state = json.loads(Path(folder, "trainer_state.json").read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise UsageError(
+                "resume_from_checkpoint: the rounds before it are missing, as it was written by "
+                "another trainer; train from the start",
+                path=str(error.filename),
+            ) from None
+        if kept["within_a_batch"]:
+            raise UsageError(
+                "resume_from_checkpoint: lies within a batch of rollouts, which is not kept; set "
+                "save_steps so that batches end there",
+                path=folder,
+            )
+        self.recorder.restore(kept["recorder"])
+        self._further_drawn = kept["further_drawn"]
+        deque(islice(self._further, self._further_drawn), maxlen=0)
+        self._epochs_before = int(state["epoch"])
+        step: int = state["global_step"]
+        return step
+
+    def _get_train_sampler(self, *args: Any, **kwargs: Any) -> Any:
+        sampler = super()._get_train_sampler(*args, **kwargs)
+        for _ in range(self._epochs_before):
+            next(iter(sampler))  # each epoch's order is the next draw from one generator
+        return sampler
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        args = self.args
+        folder = Path(self._get_output_dir(trial=trial), f"checkpoint-{self.state.global_step}")
+        passes = self.state.global_step * args.gradient_accumulation_steps
+        content = {
+            "within_a_batch": passes % (args.steps_per_generation * args.num_iterations) > 0,
+            "further_drawn": self._further_drawn,
+            "recorder": self.recorder.state(),
+        }
+        (folder / self._record_name()).write_text(json.dumps(content), encoding="utf-8")
+
+    def _record_name(self) -> str:
+        """Name the file beside a checkpoint with the record; each process has its own share."""
+        process = self.accelerator.process_index
+        return f"audit_record{f'-{process}' if process else ''}.json"
 
     def record(self) -> dict[str, Any]:
         """Return what a results file says of this training in its run.
@@ -256,8 +328,10 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
                 outputs, counts, scores = zip(*kept, strict=True)
                 whole = _joined(outputs, self._tokenizer.pad_token_id)
                 return whole, rows, torch.cat(counts), torch.cat(scores)
-            inputs = [next(self._further) for _ in range(wanted - groups)]
-            inputs = [row for row in inputs for _ in range(k)]
+            missing = wanted - groups
+            self._further_drawn += missing
+            further = [self.train_dataset[next(self._further)] for _ in range(missing)]
+            inputs = [row for row in further for _ in range(k)]
         raise RuntimeError(
             f"in {_MOST_DRAWS} draws {groups} of {wanted} groups had rewards that differ"
         )
@@ -375,14 +449,13 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         self.recorder.end_update(Update(loss, gradient_norm, audits, metrics))
 
 
-def _endlessly(dataset: Any, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a data set over and over, each time in another order of the seed's."""
+def _endlessly(rows: int, seed: int) -> Iterator[int]:
+    """Yield the places of rows over and over, each time in another order of the seed's."""
     order = random.Random(seed)
     while True:
-        places = list(range(len(dataset)))
+        places = list(range(rows))
         order.shuffle(places)
-        for place in places:
-            yield dataset[place]
+        yield from places
 
 
 def _rows(output: dict[str, Any], chosen: Tensor) -> dict[str, Any]:

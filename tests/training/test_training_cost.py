@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from audit.training import forecast as module
 from audit.training.document import results_document
 from audit.training.forecast import forecast
 from audit.training.ledger import Ledger
-from audit.training.price import usd
-from audit.training.study import prepare, runs_at_once
+from audit.training.price import Sharing, schedule, usd
+from audit.training.study import prepare
 from audit.training.study_file import Cost, read_study
 
 
@@ -36,6 +38,29 @@ def test_the_price_is_of_machines_or_of_devices(
     devices, machines, at_once = shape
     price = usd(Cost(6.0, per), 30, devices=devices, machines=machines, at_once=at_once)
     assert price == pytest.approx(dollars)
+
+
+@given(
+    minutes=st.lists(st.floats(0.1, 50), min_size=1, max_size=12),
+    workers=st.integers(1, 5),
+)
+def test_the_shares_of_all_pieces_are_the_time_of_the_machine(
+    minutes: list[float], workers: int
+) -> None:
+    ends = schedule(minutes, workers)
+    sharing = Sharing(len(minutes), workers)
+    shared = [sharing.finished(end, one) for end, one in ends]
+    assert all(0.999 <= each <= workers + 1e-9 for each in shared)
+    total = sum(one / each for (_, one), each in zip(ends, shared, strict=True))
+    assert total == pytest.approx(ends[-1][0])
+
+
+def test_the_last_run_pays_for_idle_workers() -> None:
+    sharing = Sharing(3, 2)  # two of ten minutes at once, then one alone
+    assert [sharing.finished(end, 10.0) for end in (10.0, 10.0, 20.0)] == [2.0, 2.0, 1.0]
+    sharing = Sharing(2, 2)  # the longer one is alone for half of its time
+    assert sharing.finished(5.0, 5.0) == 2.0
+    assert sharing.finished(10.0, 10.0) == pytest.approx(10 / 7.5)
 
 
 RUN, BASE = 2.0, 0.5  # minutes
@@ -66,14 +91,21 @@ def test_the_dry_run_and_the_record_name_one_price(
     }
     pieces = [(RUN, run) for arm in runs.values() for run in arm]
     pieces += [(BASE, one) for one in made["base_evaluations"]]
-    for minutes, piece in pieces:
+    pieces.reverse()  # the base is evaluated first
+    ends = schedule([minutes for minutes, _ in pieces], workers)
+    sharing = Sharing(len(pieces), workers)
+    by_length = {minutes: [p for m, p in pieces if m == minutes] for minutes in (RUN, BASE)}
+    for end, minutes in ends:
+        piece = by_length[minutes].pop()
         piece["cost"] |= {"minutes": minutes, "devices": processes}
-        piece["cost"]["runs_at_once"] = runs_at_once(len(pieces), workers)
+        piece["cost"]["runs_at_once"] = sharing.finished(end, minutes)
     document = results_document(bench, made["base_evaluations"], runs)
     arms = [document["seed_results"], document["controls"]["fixed-clip"]["seed_results"]]
     recorded = [run["cost"]["usd"] for arm in arms for run in arm]
     recorded += [one["cost"]["usd"] for one in document["base_evaluations"]]
     assert sum(recorded) == pytest.approx(float(told), abs=0.01)
+    if per == "machine":  # at a dollar a minute, what is paid is the time until the last one ends
+        assert sum(recorded) == pytest.approx(ends[-1][0], abs=0.01)
 
 
 def test_a_study_records_the_shape_of_what_it_paid_for(reference: Any) -> None:

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from audit.training.arms import changed_fields
-from audit.training.study_file import Evaluating, Telemetry, Training, read_study
+from audit.training.study_file import (
+    BenchmarkSettings,
+    Evaluating,
+    Telemetry,
+    Training,
+    read_study,
+)
 from audit.training.tasks.addition import Addition
 from audit.training.tasks.gsm8k import Gsm8k
 
@@ -35,6 +41,7 @@ def test_the_defaults_on_the_page_are_those_of_the_code() -> None:
         "`[task]` of `gsm8k`": Gsm8k,
         "`[training]`": Training,
         "`[evaluation]`": Evaluating,
+        "`[[evaluation.benchmarks]]`": BenchmarkSettings,
         "`[telemetry]`": Telemetry,
     }
     section: type[Any] | None = None

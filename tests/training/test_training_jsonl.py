@@ -405,8 +405,8 @@ def test_settings_that_no_task_has_are_named(settings: Any, fault: tuple[str, st
     ("settings", "message"),
     [
         ({"answer": "question"}, "task.answer: 'question' is the field of the prompt"),
-        ({"reward": "equal"}, "task.reward: must be exact_match, math_equal or 'module:function'"),
-        ({"reward": "my reward:f"}, "task.reward: must be exact_match, math_equal or"),
+        ({"reward": "equal"}, "task.reward: must be exact_match, math_equal, math_verify or 'm"),
+        ({"reward": "my reward:f"}, "task.reward: must be exact_match, math_equal, math_verify or"),
         ({"reward": "none.such:f"}, "task.reward: no module 'none.such' beside the study file"),
         ({"reward": "sys:exit"}, "task.reward: no module 'sys'"),
         ({"reward": "numpy:f"}, "task.reward: 'numpy' is an installed module's name; rename"),

@@ -12,6 +12,7 @@ from audit.schema import published_schema
 from audit.training.arms import changed_fields, protocol, task_of
 from audit.training.checks import check_arms, check_data, check_machine, check_statements
 from audit.training.study_file import (
+    BenchmarkSettings,
     Evaluating,
     PlannedArm,
     StudyFile,
@@ -96,6 +97,16 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("[task]", "[training]\nuse_vllm = 1\n[task]", "expected true or false, found 1"),
         ("[task]", "[training]\ngroup_size = 1\n[task]", "group_size: expected 2 or more"),
         ("[task]", "[training]\nsteps_per_generation = 3\n[task]", "must divide"),
+        (
+            "[task]",
+            "[training]\nuse_vllm = true\nsave_steps = 5\n[task]",
+            "training.save_steps: vLLM keeps a random state of its own",
+        ),
+        (
+            "epsilon_high = 0.28",
+            "epsilon_high = 0.28\n[arms.plain.training]\nsave_steps = 5",
+            "save_steps: is one for all arms",
+        ),
         ("[task]", "[training]\nrounds = 1\naccumulation = 4\n[task]", "cut short"),
         ("[task]", "[telemetry]\nlevel = 'all'\n[task]", 'telemetry.level: expected "full", '),
         ("[task]", "verified = 3\n[task]", "verified: expected a table, found 3"),
@@ -277,6 +288,7 @@ def test_counts_of_which_no_gsm8k_can_be_made_are_refused(tmp_path: Path) -> Non
     [
         ("training", Training),
         ("evaluation", Evaluating),
+        ("benchmark", BenchmarkSettings),
         ("telemetry", Telemetry),
         ("addition", Addition),
         ("gsm8k", Gsm8k),

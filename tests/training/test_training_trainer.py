@@ -3,7 +3,6 @@ from __future__ import annotations
 import itertools
 import math
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -281,17 +280,6 @@ def test_a_recorder_of_other_groups_or_of_another_training_is_refused(
             AuditedGRPOTrainer(
                 args=arguments(), trust_region=FixedClip(), recorder=recorder, **parts()
             )
-
-
-def test_a_checkpoint_holds_no_record_to_go_on_from(audited: Any, tmp_path: Path) -> None:
-    trainer = audited()
-    for how in ({"resume_from_checkpoint": True}, {"resume_from_checkpoint": str(tmp_path)}):
-        with pytest.raises(UsageError, match="rounds before the checkpoint"):
-            trainer.train(**how)
-    with pytest.raises(UsageError, match="rounds before the checkpoint"):
-        trainer.train(str(tmp_path))
-    trainer.train(resume_from_checkpoint=None)
-    assert trainer.recorder.updates == 6
 
 
 def test_liger_is_refused(audited: Any, arguments: Any, parts: Any) -> None:

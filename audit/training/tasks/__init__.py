@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -68,8 +68,12 @@ class Task(Protocol):
     def scorer(self) -> Scorer:
         """Judge of one response, and the training reward of an arm without one of its own."""
 
-    def partition(self) -> Partition:
-        """Read or make the data, verified by hash where it was published."""
+    def partition(self, further: Sequence[str] = ()) -> Partition:
+        """Read or make the data, verified by hash where it was published.
+
+        Training prompts that share text with the holdout, or with ``further``, the questions of
+        other benchmarks, are dropped.
+        """
 
     def prepare(self, cache: Path) -> dict[str, Any]:
         """Make what every run starts from, once, and return the ``checkpoint`` block."""

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,7 +81,7 @@ class Addition:
         """The sum to the letter, with its leading zero."""
         return exact_match
 
-    def partition(self) -> Partition:
+    def partition(self, further: Sequence[str] = ()) -> Partition:
         """Shuffle all problems by the data seed and cut them into train and holdout."""
         pairs = [(a, b) for a in range(self.limit) for b in range(self.limit)]
         random.Random(self.data_seed).shuffle(pairs)
@@ -89,7 +89,8 @@ class Addition:
         holdout = items[self.train_prompts : self.train_prompts + self.holdout_tasks]
         offered = items[: self.train_prompts]
         train = [offered[place] for place in arranged(offered, self.where, self.order)]
-        clean = decontaminate([i.prompt for i in train], [i.prompt for i in holdout], self.ngram)
+        held = [*(item.prompt for item in holdout), *further]
+        clean = decontaminate([item.prompt for item in train], held, self.ngram)
         dataset = {
             "verified": True,
             "test_read": False,

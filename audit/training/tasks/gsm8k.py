@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +67,7 @@ class Gsm8k:
         """Equality of the final numbers."""
         return math_equal
 
-    def partition(self) -> Partition:
+    def partition(self, further: Sequence[str] = ()) -> Partition:
         """Read, verify and split the published file.
 
         Raises
@@ -83,6 +83,7 @@ class Gsm8k:
             train_prompts=self.train_prompts,
             holdout_tasks=self.holdout_tasks,
             ngram=self.ngram,
+            further=further,
         )
         dataset = {
             "verified": True,

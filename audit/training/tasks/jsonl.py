@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.config import build
 from audit.errors import UsageError
-from audit.training.reward_program import RewardProgram, WrongVerdict, reward_program
-from audit.training.rewards import OWN_REWARDS, Scorer, final_number
+from audit.training.own_rewards import program_of
+from audit.training.reward_program import RewardProgram
+from audit.training.rewards import Scorer
 from audit.training.tasks import Item, Partition
 from audit.training.tasks.checkpoint import Checkpoint, Dtype, model_beside
-from audit.training.tasks.rows import Number, Rows, TaskRow, read_rows
-from audit.training.tasks.selection import Candidates, arranged, select
+from audit.training.tasks.questions import Questions
+from audit.training.tasks.rows import read_rows
+from audit.training.tasks.selection import arranged, select
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -68,12 +69,11 @@ class JsonlSettings:
 
     def beside(self, folder: Path) -> Jsonl:
         """Return the task, its files and its reward found from the study file's folder."""
-        own = self.reward in OWN_REWARDS
         return Jsonl(
             settings=self,
             folder=folder,
             checkpoint=Checkpoint(model_beside(folder, self.model), self.revision, self.dtype),
-            program=None if own else reward_program(folder, self.reward),
+            program=program_of(folder, self.reward),
         )
 
 
@@ -99,9 +99,22 @@ class Jsonl:
     @property
     def scorer(self) -> Scorer:
         """The reward that the study names; the user's own is loaded in the process that asks."""
-        return self.program.scorer() if self.program else OWN_REWARDS[self.settings.reward]
+        return self.questions.scorer
 
-    def partition(self) -> Partition:
+    @property
+    def questions(self) -> Questions:
+        """How a row is read, asked and judged."""
+        settings = self.settings
+        return Questions(
+            settings.prompt,
+            settings.answer,
+            settings.id,
+            settings.instruction,
+            settings.reward,
+            self.program,
+        )
+
+    def partition(self, further: Sequence[str] = ()) -> Partition:
         """Read both files, and refuse what no run could use.
 
         Raises
@@ -109,20 +122,20 @@ class Jsonl:
         AuditError
             Naming the file and the line, or the setting.
         """
-        settings = self.settings
+        settings, questions = self.settings, self.questions
         parts = (Mixed(settings.train, settings.train_prompts), *map(_mixed, settings.mixture))
         sources, offered, offset = [], [], 0
         for part in parts:
             rows = read_rows(self.folder / part.train)
             names = [f"train-{offset + n}" for n in range(len(rows.rows))]
-            candidates = self._candidates(rows, names, offset)
+            candidates = questions.candidates(rows, names, offset)
             offered.append(candidates.arranged(settings.where, settings.order))
             sources.append((rows, offset))
             offset += len(rows.rows)
         holdout = read_rows(self.folder / settings.holdout)
         if any(rows.lines_sha256 == holdout.lines_sha256 for rows, _ in sources):
             raise UsageError("holdout: holds the same rows as train")
-        held = self._candidates(holdout, self._holdout_ids(holdout))
+        held = questions.candidates(holdout, questions.ids(holdout))
         tokens = self.checkpoint.tokenizer()
         trained: list[Item] = []
         dropped = 0
@@ -133,17 +146,18 @@ class Jsonl:
                 train_prompts=part.prompts,
                 holdout_tasks=settings.holdout_tasks,
                 ngram=settings.ngram,
+                further=further,
             )
-            trained += self._asked(chosen.train, rows, tokens, first)
+            trained += questions.asked(chosen.train, rows, tokens, first)
             dropped += chosen.dropped
         if len(parts) > 1:  # one order over all files
             trained = [trained[n] for n in arranged(trained, {}, settings.order)]
-        self._try_reward(chosen.holdout[0])
+        questions.try_grader(chosen.holdout[0], "reward")
         train, *others = (rows for rows, _ in sources)
         test_read, gold = settings.test_read, settings.gold_in_generation
         return Partition(
             train=tuple(trained),
-            holdout=tuple(self._asked(chosen.holdout, holdout, tokens)),
+            holdout=tuple(questions.asked(chosen.holdout, holdout, tokens)),
             dataset={
                 # Not "verified": there is no published hash to hold a user's file against.
                 **({} if test_read is None else {"test_read": test_read}),
@@ -177,140 +191,6 @@ class Jsonl:
         """Load a fresh copy of the checkpoint."""
         return self.checkpoint.fresh_model()
 
-    def _holdout_ids(self, holdout: Rows) -> list[str]:
-        field = self.settings.id
-        if not field:
-            return [f"holdout-{n}" for n in range(len(holdout.rows))]
-        lines: dict[str, int] = {}
-        for row in holdout.rows:
-            name = _text_or_number(row, field)
-            if name in lines:
-                row.fail(field, f"{name!r} is the {field} of line {lines[name]} too")
-            lines[name] = row.line
-        return list(lines)
-
-    def _candidates(self, rows: Rows, ids: list[str], offset: int = 0) -> Candidates:
-        own = (self.settings.prompt, self.settings.answer)
-        items = [
-            Item(
-                name,
-                _prompt(row, self.settings.prompt),
-                self._answer(row),
-                number,
-                {k: _plain(v) for k, v in row.fields.items() if k not in own},
-            )
-            for number, (name, row) in enumerate(zip(ids, rows.rows, strict=True), start=offset)
-        ]
-        return Candidates(items, [_shown(i.prompt) for i in items], f"rows of {rows.path}")
-
-    def _answer(self, row: TaskRow) -> str:
-        field = self.settings.answer
-        answer = _text_or_number(row, field, empty=self.program is not None)
-        if self.settings.reward == "math_equal" and final_number(answer) is None:
-            row.fail(field, f"math_equal compares numbers, and {answer!r} holds none")
-        return answer
-
-    def _try_reward(self, item: Item) -> None:
-        """Refuse a reward that can be told to be none before hours are spent with it."""
-        scorer = self.scorer
-        try:
-            scorer(item.answer, item.answer)
-        except WrongVerdict as error:
-            raise UsageError(f"reward: {error}") from error
-        except (Exception, SystemExit):  # it may well refuse a bare answer as a response
-            return
-
-    def _asked(
-        self,
-        items: Sequence[Item],
-        rows: Rows,
-        tokens: PreTrainedTokenizerBase,
-        offset: int = 0,
-    ) -> Iterator[Item]:
-        """Yield the items as the model is asked: with the instruction, and as chat where it can."""
-        from jinja2 import TemplateError
-
-        tried: set[tuple[str, ...]] = set()
-        for item in items:
-            prompt = item.prompt
-            if isinstance(prompt, str) and tokens.chat_template is not None:
-                prompt = [{"role": "user", "content": prompt}]
-            prompt = self._instructed(prompt)
-            if not isinstance(prompt, str):
-                row, roles = rows.rows[item.row - offset], tuple(m["role"] for m in prompt)
-                if tokens.chat_template is None:
-                    name = self.settings.model
-                    row.fail(self.settings.prompt, f"chat messages, but {name} has no template")
-                if roles not in tried:  # a template may refuse roles, or their order
-                    tried.add(roles)
-                    try:
-                        tokens.apply_chat_template(prompt, tokenize=False)
-                    except TemplateError as error:
-                        row.fail(self.settings.prompt, f"refused by the chat template: {error}")
-            yield replace(item, prompt=prompt)
-
-    def _instructed(self, prompt: Any) -> Any:
-        instruction = self.settings.instruction
-        if not instruction:
-            return prompt
-        if isinstance(prompt, str):
-            return f"{prompt}\n\n{instruction}"
-        *before, last = prompt
-        return [*before, {**last, "content": f"{last['content']}\n\n{instruction}"}]
-
 
 def _mixed(table: Mapping[str, Any]) -> Mixed:
     return build(Mixed, table)
-
-
-def _plain(value: Any) -> Any:
-    """Return a field as Python has it: a number of the file as a number."""
-    if isinstance(value, Number):
-        return json.loads(value)
-    if isinstance(value, dict):
-        return {name: _plain(below) for name, below in value.items()}
-    return [_plain(below) for below in value] if isinstance(value, list) else value
-
-
-def _text_or_number(row: TaskRow, field: str, *, empty: bool = False) -> str:
-    value = row[field]
-    if not isinstance(value, str):  # a number of the file is its text
-        row.fail(field, f"must be a text or a number, not {_kind(value)}")
-    text = str(value)
-    if isinstance(value, Number) and "e" in text.lower():
-        row.fail(field, f"write {text} without an exponent, or as a text")
-    if not empty and not text.strip():
-        row.fail(field, "must not be empty")
-    return text
-
-
-def _prompt(row: TaskRow, field: str) -> Any:
-    """Return the prompt as the file has it: a text, or chat messages."""
-    value = row[field]
-    if isinstance(value, str) and not isinstance(value, Number):
-        if not value.strip():
-            row.fail(field, "must not be empty")
-        return value
-    if not isinstance(value, list):
-        row.fail(field, f"must be a text or a list of chat messages, not {_kind(value)}")
-    for number, message in enumerate(value, start=1):
-        if not isinstance(message, dict) or set(message) != {"role", "content"}:
-            row.fail(field, f"message {number} must have a role and a content, and nothing else")
-        for key, text in message.items():
-            if not isinstance(text, str) or isinstance(text, Number) or not text.strip():
-                row.fail(field, f"message {number}: {key} must be a text that is not empty")
-    if not value or value[-1]["role"] != "user":
-        row.fail(field, "the last message must have the role 'user'")
-    return value
-
-
-def _shown(prompt: Any) -> str:
-    """Return the text that train and holdout must not share; a system message they may."""
-    if isinstance(prompt, str):
-        return prompt
-    return "\n".join(m["content"] for m in prompt if m["role"] != "system")
-
-
-def _kind(value: Any) -> str:
-    kinds = {bool: "a truth value", dict: "an object", list: "a list", Number: "a number"}
-    return kinds.get(type(value), "null")

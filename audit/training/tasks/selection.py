@@ -39,7 +39,13 @@ class Selection:
 
 
 def select(
-    train: Candidates, holdout: Candidates, *, train_prompts: int, holdout_tasks: int, ngram: int
+    train: Candidates,
+    holdout: Candidates,
+    *,
+    train_prompts: int,
+    holdout_tasks: int,
+    ngram: int,
+    further: Sequence[str] = (),
 ) -> Selection:
     """Take the first rows of the holdout, and the first training rows that share no text with it.
 
@@ -49,6 +55,8 @@ def select(
         How many; 0 takes all.
     ngram : int
         Words in a row that a training row must not share with a chosen holdout row.
+    further : sequence of str
+        Texts of other benchmarks, with which it must not share them either.
 
     Raises
     ------
@@ -62,7 +70,7 @@ def select(
         if asked > len(there.items):
             raise UsageError(f"{key}: {asked} is more than the {len(there.items)} {there.name}")
     held = holdout.items[: holdout_tasks or None]
-    clean = decontaminate(train.texts, holdout.texts[: len(held)], ngram)
+    clean = decontaminate(train.texts, [*holdout.texts[: len(held)], *further], ngram)
     if not clean.kept:
         raise UsageError(
             f"ngram: each of the {len(train.items)} {train.name} shares {ngram} words in a row "

@@ -257,6 +257,7 @@ def run(arm: str, seed: int) -> dict[str, Any]:
         "evaluation": block,
         "evaluations": [evaluation(arm, seed, "subtraction", 8), digit_share(arm, seed)],
         **({"earlier_failures": ["OSError: made up too"]} if seed == SEEDS[0] else {}),
+        "resumed": [{"step": 1, "date": "2026-03-04T18:20:00+00:00", "minutes": 2.5}],
         "telemetry": {
             "level": "full",
             "every": 1,

@@ -1,0 +1,106 @@
+"""Benchmarks that every run and the base are evaluated on: that of the task, and further ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from audit.errors import UsageError
+from audit.training.own_rewards import program_of
+from audit.training.tasks import Item
+from audit.training.tasks.questions import Questions
+from audit.training.tasks.rows import Rows, read_rows
+from audit.training.tasks.selection import Candidates
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from audit.training.rewards import Scorer
+    from audit.training.study_file import BenchmarkSettings
+
+
+class HasScorer(Protocol):
+    """What judges the responses to a benchmark; it travels to workers and loads itself there."""
+
+    @property
+    def scorer(self) -> Scorer:
+        """HasScorer of one response."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """A benchmark as a model is asked it.
+
+    ``number`` is 0 for that of the task, and counts the further ones.
+    """
+
+    name: str
+    items: tuple[Item, ...]
+    judge: HasScorer
+    samples: int
+    max_tokens: int
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherBenchmark:
+    """A further benchmark as it was read: its questions, and what the record says of it."""
+
+    setting: BenchmarkSettings
+    questions: Questions
+    rows: Rows
+    chosen: Candidates
+
+    @property
+    def block(self) -> dict[str, Any]:
+        """What a run's protocol says of it."""
+        program = self.questions.program
+        return {
+            "holdout_sha256": self.rows.lines_sha256,
+            "tasks": len(self.chosen.items),
+            "grader": self.questions.grader,
+            **({"grader_sha256": program.sha256} if program else {}),
+        }
+
+    def asked(
+        self, tokens: PreTrainedTokenizerBase, samples: int, max_tokens: int, number: int
+    ) -> HeldOut:
+        """Return it as a model with such a tokenizer is asked; 0 takes what is given here.
+
+        Raises
+        ------
+        InputError
+            When the chat template refuses a prompt.
+        """
+        return HeldOut(
+            name=self.setting.benchmark,
+            items=tuple(self.questions.asked(self.chosen.items, self.rows, tokens)),
+            judge=self.questions,
+            samples=self.setting.samples or samples,
+            max_tokens=self.setting.max_tokens or max_tokens,
+            number=number,
+        )
+
+
+def read_benchmark(setting: BenchmarkSettings, folder: Path) -> FurtherBenchmark:
+    """Read the questions of a further benchmark, and find its grader.
+
+    Raises
+    ------
+    AuditError
+        Naming the file and the line, or the setting.
+    """
+    program = program_of(folder, setting.grader, "grader")
+    questions = Questions(
+        setting.prompt, setting.answer, setting.id, setting.instruction, setting.grader, program
+    )
+    rows = read_rows(folder / setting.holdout)
+    every = questions.candidates(rows, questions.ids(rows))
+    asked = setting.holdout_tasks
+    if asked > len(every.items):
+        raise UsageError(f"holdout_tasks: {asked} is more than the {len(every.items)} {every.name}")
+    end = asked or None
+    chosen = Candidates(every.items[:end], every.texts[:end], every.name)
+    questions.try_grader(chosen.items[0], "grader")
+    return FurtherBenchmark(setting, questions, rows, chosen)

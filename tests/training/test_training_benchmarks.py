@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import audit
+from audit.errors import InputError
+from audit.training.ledger import Ledger
+from audit.training.study import pieces, prepare
+from audit.training.study_file import read_study
+from training.studies import STUDY, audit_train
+
+FURTHER = """\
+[[evaluation.benchmarks]]
+benchmark = "doubles"
+holdout = "doubles.jsonl"
+grader = "math_equal"
+prompt = "sum"
+answer = "total"
+samples = 3
+max_tokens = 3
+[[evaluation.benchmarks]]
+benchmark = "halves"
+holdout = "halves.jsonl"
+grader = "judge:ends"
+id = "name"
+instruction = "+0="
+holdout_tasks = 4
+"""
+CLAIM = """\
+[[claims]]
+id = "doubles"
+metric = "accuracy"
+benchmark = "doubles"
+arm = "adaptive-clip"
+against = "base"
+direction = "loss"
+"""
+JUDGE = "def ends(response, answer):\n    return response.endswith(answer)\n"
+
+
+def lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    lines(
+        tmp_path / "doubles.jsonl",
+        [{"sum": f"{n:02d}+{n:02d}=", "total": 2 * n} for n in range(0, 20, 2)],
+    )
+    lines(
+        tmp_path / "halves.jsonl",
+        [{"name": f"h{n}", "question": f"{n:02d}", "answer": f"{n}"} for n in range(6)],
+    )
+    (tmp_path / "judge.py").write_text(JUDGE)
+    path = tmp_path / "study.toml"
+    text = STUDY.replace("rounds = 3", "rounds = 1").replace("seeds = [1, 2]", "seeds = [1]")
+    path.write_text(text.replace("[telemetry]", f"{FURTHER}[telemetry]") + CLAIM)
+    return path
+
+
+def outcomes(blocks: Any) -> dict[str, Any]:
+    return {block["benchmark"]: block for block in blocks}
+
+
+def test_the_base_and_every_run_are_evaluated_on_each(path: Path) -> None:
+    assert audit_train(str(path)) == 0
+    results = audit.load(path.with_name("results.json"))
+    document = json.loads(path.with_name("results.json").read_text())
+    arms = [document["seed_results"], document["controls"]["fixed-clip"]["seed_results"]]
+    runs = [run for arm in arms for run in arm]
+    for one, step in [
+        *((base, 0) for base in document["base_evaluations"]),
+        *((r, 1) for r in runs),
+    ]:
+        found = outcomes(one["evaluations"])
+        assert list(found) == ["doubles", "halves"]
+        doubles, halves = found.values()
+        assert [doubles["samples"], halves["samples"]] == [[3] * 10, [2] * 4]
+        assert halves["task_ids"] == ["h0", "h1", "h2", "h3"]
+        assert doubles["condition"]["max_tokens"] == 3
+        assert halves["condition"]["max_tokens"] == one["evaluation"]["condition"]["max_tokens"]
+        seeds = {b["condition"]["seed"] for b in (one["evaluation"], doubles, halves)}
+        assert len(seeds) == 3
+        assert doubles["checkpoint_step"] == step
+    said = runs[0]["protocol"]["benchmarks"]
+    assert said["doubles"]["grader"] == "math_equal"
+    assert len(said["halves"]["grader_sha256"]) == 64
+    assert document["holdout"]["dropped"] > 0  # training prompts among the doubles
+    (claim,) = audit.analyse(results).claims
+    assert claim.slug not in ("not-measured", "unknown-name")
+    assert not [f for f in audit.verify(results).findings if f.pointer.startswith("/controls")]
+
+
+def test_no_training_prompt_stands_in_a_benchmark(path: Path, tmp_path: Path) -> None:
+    bench = prepare(read_study(path), str(path), Ledger(tmp_path / "x.runs"))
+    asked = {item.prompt for one in bench.further for item in one.chosen.items}
+    assert asked & {f"{n:02d}+{n:02d}=" for n in range(20)}
+    assert not asked & {item.prompt for item in bench.partition.train}
+
+
+def test_a_benchmark_changes_every_piece_and_none_changes_no_piece(
+    path: Path, tmp_path: Path
+) -> None:
+    def prints(text: str) -> list[str]:
+        path.write_text(text)
+        bench = prepare(read_study(path), str(path), Ledger(tmp_path / "x.runs"))
+        return [piece.fingerprint for piece in pieces(bench)]
+
+    whole = path.read_text()
+    other = whole.replace("samples = 3", "samples = 5")
+    assert not set(prints(whole)) & set(prints(other))
+    (path.with_name("judge.py")).write_text(JUDGE + "\n")
+    assert not set(prints(whole)) & set(prints(other))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"halves"', '"doubles"', r"benchmarks\[1\]\.benchmark: 'doubles' is the name of anoth"),
+        ('"halves"', '"addition-20"', r"\[1\]\.benchmark: 'addition-20' is the name of another"),
+        ("holdout_tasks = 4", "holdout_tasks = 7", r"\[1\]\.holdout_tasks: 7 is more than the 6"),
+        ('"math_equal"', '"equal"', r"\[0\]\.grader: must be exact_match, math_equal, math_ver"),
+        ("judge:ends", "judge:starts", r"judge\.py: has no function 'starts'"),
+        ('"halves.jsonl"', '"wholes.jsonl"', r"wholes\.jsonl: .*[Nn]o such file"),
+        ('id = "name"', 'id = "names"', r"halves\.jsonl:1: .*names"),
+        ('prompt = "sum"', 'prompts = "sum"', r"benchmarks\[0\]\.prompts: unknown key"),
+        ('benchmark = "doubles"\narm', 'benchmark = "thirds"\narm', r"claims\[0\]: .*thirds"),
+    ],
+)
+def test_a_benchmark_that_cannot_be_asked_is_refused_with_its_place(
+    path: Path, tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        prepare(read_study(path), str(path), Ledger(tmp_path / "x.runs"))
