@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from audit.column import Column
 from audit.errors import InputError
 from audit.reading import LARGEST_FILE_BYTES, LARGEST_INTEGER
 
@@ -121,7 +122,7 @@ class Stored(NamedTuple):
     repeats: bool
 
 
-KnownLabels = dict[Stored, list[Any]]
+KnownLabels = dict[Stored, Column]
 """Labels of the files that were read, so that equal ids are one object."""
 
 
@@ -156,7 +157,7 @@ def _refuse_other_shapes(metadata: Any, names: Sequence[str], rows: int) -> None
         raise InputError("unpacks to more than 1 GiB, the most that is read")
 
 
-def _numbers(name: str, column: Any) -> list[Any]:
+def _numbers(name: str, column: Any) -> Column:
     from pyarrow import types
 
     _refuse_empty_values(name, column)
@@ -165,8 +166,17 @@ def _numbers(name: str, column: Any) -> list[Any]:
         expected = "numbers" if wanted else "integers"
         raise InputError(f"column {name!r} holds {kind}, expected {expected}")
     values = column.to_numpy()
+    return _checked(name, values)
+
+
+def _checked(name: str, values: Any) -> Column:
+    """Return numbers as a list that NumPy has the array of already."""
+    import numpy as np
+
     _refuse_values(_LIST_OF[name], values, f"column {name!r}")
-    return list(values.tolist())
+    found = Column(values.tolist())
+    found.keep(np.array(values, np.float64 if values.dtype.kind == "f" else np.int64))
+    return found
 
 
 def _refuse_empty_values(name: str, column: Any) -> None:
@@ -174,20 +184,18 @@ def _refuse_empty_values(name: str, column: Any) -> None:
         raise InputError(f"column {name!r} has {column.null_count:,} empty values")
 
 
-def _labels(name: str, column: Any) -> list[Any]:
+def _labels(name: str, column: Any) -> Column:
     from pyarrow import types
 
     _refuse_empty_values(name, column)
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     if types.is_integer(kind):
-        values = column.to_numpy()
-        _refuse_values(_LIST_OF[name], values, f"column {name!r}")
-        return list(values.tolist())
+        return _checked(name, column.to_numpy())
     if not (types.is_string(kind) or types.is_large_string(kind)):
         raise InputError(f"column {name!r} holds {kind}, expected text or integers")
     if not types.is_dictionary(column.type):
-        return list(column.to_pylist())
-    found: list[Any] = []
+        return Column(column.to_numpy(zero_copy_only=False).tolist())
+    found = Column()
     for chunk in column.chunks:
         words = chunk.dictionary.to_numpy(zero_copy_only=False)
         found += words[chunk.indices.to_numpy()].tolist()

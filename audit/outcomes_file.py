@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
+from audit.column import Column
 from audit.errors import InputError, OutcomesError
 from audit.outcome_columns import COLUMNS, KnownLabels, NotExactError, packed, unpacked
 from audit.pointer import join, parts
@@ -144,6 +145,54 @@ def inlined(document: dict[str, Any], lists: Mapping[str, Mapping[str, Any]]) ->
         return _replaced(block, lists[pointer]) if pointer in lists else block
 
     return with_blocks(document, back) if lists else document
+
+
+def with_columns(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document whose per-task lists are columns, equal ids one object."""
+    known: dict[Any, list[Column]] = {}
+
+    def change(pointer: str, block: dict[str, Any]) -> dict[str, Any]:
+        return {**block, **_columns(block, known)} if has_lists(block) else block
+
+    return with_blocks(document, change)
+
+
+def make_columns(document: Any) -> None:
+    """Put columns in the place of the per-task lists of a document that nobody else holds."""
+    known: dict[Any, list[Column]] = {}
+
+    def change(pointer: str, block: dict[str, Any]) -> dict[str, Any]:
+        block.update(_columns(block, known))
+        return block
+
+    if isinstance(document, dict):
+        with_blocks(document, change)
+
+
+def _columns(block: Mapping[str, Any], known: dict[Any, list[Column]]) -> dict[str, Column]:
+    lists = {name: block[name] for name in COLUMNS if isinstance(block.get(name), list)}
+    return {
+        name: _shared(values, known) if name == "task_ids" else _column(values)
+        for name, values in lists.items()
+    }
+
+
+def _shared(ids: list[Any], known: dict[Any, list[Column]]) -> Column:
+    """Return equal ids that are known, else these as a column."""
+    kinds = set(map(type, ids))
+    if kinds not in ({str}, {int}):  # true equals 1, and is not the same
+        return _column(ids)
+    # Few lists are alike in this and differ, so that each is compared with few.
+    alike = known.setdefault((len(ids), ids[0], ids[-1]), [])
+    for other in alike:
+        if other is ids or other == ids:
+            return other
+    alike.append(_column(ids))
+    return alike[-1]
+
+
+def _column(values: list[Any]) -> Column:
+    return values if isinstance(values, Column) else Column(values)
 
 
 def with_blocks(document: Mapping[str, Any], change: Change) -> dict[str, Any]:

@@ -144,10 +144,18 @@ def _typical(kind: str, low: int, high: int | None) -> Typical | None:
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     """Return the three quartiles to three decimals, interpolated linearly."""
-    import numpy as np
+    ordered = sorted(values)
 
-    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
-    return round(float(low), 3), round(float(middle), 3), round(float(high), 3)
+    def at(share: float) -> float:
+        place = (len(ordered) - 1) * share
+        below = ordered[int(place)]
+        above = ordered[min(int(place) + 1, len(ordered) - 1)]
+        part = place % 1  # from the nearer end, as NumPy does
+        if part < 0.5:
+            return round(below + (above - below) * part, 3)
+        return round(above - (above - below) * (1 - part), 3)
+
+    return at(0.25), at(0.5), at(0.75)
 
 
 @lru_cache

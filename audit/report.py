@@ -180,10 +180,7 @@ def verify(
         spent=tuple(spent),
     )
     tally = _Tally()
-    # A refused claim fails whatever rules are selected; only a waiver, with a reason, lets it by.
-    kept = CLAIM_RULES if case.claims or results.items("claims") else ()
-    rules = [r for r in CATALOGUE if r.id in kept or policy.runs(r.id, r.slug)]
-    for rule in rules:
+    for rule in _chosen(policy, claimed=case.claimed):
         tally.run(rule, case)
     found = _sorted(_waived(tally.findings, policy.waivers))
     fails = {"error": Severity.ERROR, "warning": Severity.WARNING}[policy.fail_on]
@@ -198,6 +195,17 @@ def verify(
         case=case,
         rules=tuple(tally.rules),
     )
+
+
+def _chosen(policy: Policy, *, claimed: bool) -> tuple[Rule, ...]:
+    """Return the rules that run.
+
+    A refused claim fails whatever rules are selected; only a waiver, with a reason, lets it by.
+    """
+    if not (policy.select or policy.ignore):
+        return CATALOGUE
+    kept = CLAIM_RULES if claimed else ()
+    return tuple(r for r in CATALOGUE if r.id in kept or policy.runs(r.id, r.slug))
 
 
 def _case(
@@ -236,12 +244,14 @@ class _Tally:
         except Exception as error:
             self.raised = True
             self.findings.append(_bug(error))
-        self.findings += [_finding(rule, one, case.results) for one in said.shown()]
+        shown, unchecked = said.shown(), said.unchecked
+        self.findings += [_finding(rule, one, case.results) for one in shown]
         self.not_checked += [
-            NotChecked(rule.id, rule.slug, one.reason, one.pointer) for one in said.unchecked
+            NotChecked(rule.id, rule.slug, one.reason, one.pointer) for one in unchecked
         ]
-        reasons = tuple(one.reason for one in said.unchecked)
-        self.rules.append(RuleResult(rule.id, said.passed, said.failed(rule), reasons))
+        failed = said.failed(rule) if shown else 0
+        reasons = tuple(one.reason for one in unchecked) if unchecked else ()
+        self.rules.append(RuleResult(rule.id, said.passed, failed, reasons))
 
 
 class _Said:
@@ -321,6 +331,8 @@ def _bug(error: Exception) -> Finding:
 
 def _waived(findings: list[Finding], waivers: tuple[Waiver, ...]) -> list[Finding]:
     in_force = [w for w in waivers if datetime.date.fromisoformat(w.expires) >= today()]
+    if not in_force:
+        return findings
     return [
         replace(finding, waiver=next((w for w in in_force if _covers(w, finding)), None))
         for finding in findings
@@ -336,7 +348,8 @@ def _covers(waiver: Waiver, finding: Finding) -> bool:
 
 
 def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
-    order = {rule.id: index for index, rule in enumerate(CATALOGUE)}
-    order[BUG] = -1
-    findings.sort(key=lambda f: (-f.severity, order[f.rule], natural_key(f.pointer), f.message))
+    if findings:
+        order = {rule.id: index for index, rule in enumerate(CATALOGUE)}
+        order[BUG] = -1
+        findings.sort(key=lambda f: (-f.severity, order[f.rule], natural_key(f.pointer), f.message))
     return tuple(findings)

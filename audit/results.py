@@ -14,9 +14,10 @@ from operator import le
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from audit.column import Column, ratios
 from audit.display import Displayed
 from audit.errors import InputError, NotResultsError, UsageError
-from audit.outcomes_file import inlined, read_beside
+from audit.outcomes_file import inlined, make_columns, read_beside, with_columns
 from audit.paths import is_folder
 from audit.pointer import join
 from audit.reading import Defect, Source, parse, read_source, source_of
@@ -59,7 +60,15 @@ class Evaluation:
     def task_ids(self) -> tuple[str, ...] | None:
         """Ids of the tasks in the order of the outcome lists; None when not recorded."""
         ids = self.document.get("task_ids")
-        return None if ids is None else tuple(map(str, ids))
+        if ids is None:
+            return None
+        return ids.names if isinstance(ids, Column) else tuple(map(str, ids))
+
+    @cached_property
+    def task_set(self) -> frozenset[str]:
+        """The different ids of tasks; empty when not recorded."""
+        ids = self.document.get("task_ids")
+        return ids.distinct if isinstance(ids, Column) else frozenset(self.task_ids or ())
 
     @property
     def counts(self) -> list[int] | None:
@@ -111,7 +120,7 @@ class Evaluation:
         lengths = {len(values) for values in lists if values is not None}
         if not self.per_task or len(lengths) != 1 or 0 in lengths:
             return False
-        if ids is not None and len(set(ids)) < len(ids):
+        if ids and len(self.task_set) < len(ids):
             return False
         if counts is None or samples is None:
             return True
@@ -121,11 +130,7 @@ class Evaluation:
     def mean(self) -> float | None:
         """Mean over tasks with equal weights, each task's mean over its samples."""
         if self.counts is not None and self.samples is not None:
-            rates = [
-                right / drawn
-                for right, drawn in zip(self.counts, self.samples, strict=False)
-                if drawn
-            ]
+            rates = ratios(self.counts, self.samples).tolist()
         else:
             rates = list(self.scores or ())
         return sum(rates) / len(rates) if rates else None
@@ -305,7 +310,9 @@ class Results(Displayed):
         if self.faults or self.defects:
             faulty = [fault.pointer for fault in schema_faults(self.document)]
             sound = sound_part(self.document, faulty)
-        return None if sound is None else inlined(with_whole_numbers(sound), self.beside)
+        if sound is None:
+            return None
+        return with_columns(inlined(with_whole_numbers(sound), self.beside))
 
     @property
     def usable(self) -> dict[str, Any]:
@@ -456,6 +463,7 @@ def _brought_in(folder: str | Path) -> Mapping[str, Any]:
 def from_source(source: Source) -> Results:
     """Parse what was read into a :class:`Results`; raises like :func:`load`."""
     document, defects = read_document(source)
+    make_columns(document)
     return Results(document, source, defects, read_beside(document, source))
 
 

@@ -1,22 +1,21 @@
 """What an import costs: large evaluations in files of several tools, and a walk over many files.
 
-    python benchmarks/import_speed.py [-o benchmarks/import_speed.md]
+    python benchmarks/import_speed.py [--write benchmarks/import_speed.md]
 
 Six runs (two arms of three seeds) of 1,000 tasks with 8 answers each, written by the makers of the
 tests, and a folder of 100,000 files of which none is a result. Each is given to `audit import` in a
-process of its own; its CPU seconds and its peak memory are those the system counts for the process.
+process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+from measuring import add_load_option, conditions, publish, quiet, used
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "importers"), str(ROOT / "tests")]
@@ -28,27 +27,18 @@ FILES = 100_000
 # What each may cost.
 MOST_SECONDS, MOST_MIB, MOST_WALK_SECONDS = 6.0, 400, 5.0
 
-# Runs the command as a child, so that the system's figures are of that child alone.
-_MEASURE = """
-import resource, subprocess, sys, time
-start = time.perf_counter()
-status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-wall = time.perf_counter() - start
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(status, wall, used.ru_utime + used.ru_stime, used.ru_maxrss)
-"""
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--write", type=Path, help="write the table to this file")
+    add_load_option(parser)
     options = parser.parse_args()
+    load = quiet(options)
     lines = [
         "# What an import costs",
         "",
-        f"By `python benchmarks/import_speed.py`; Python {platform.python_version()}, "
-        f"{len(os.sched_getaffinity(0))} processors, load {os.getloadavg()[0]:.1f} at the start. "
-        "Whole processes, peak memory of each.",
+        f"By `python benchmarks/import_speed.py`. {conditions(load)} Whole processes, peak memory "
+        "of each.",
         "",
         f"Six runs of {TASKS:,} tasks x {ANSWERS} answers: at most {MOST_SECONDS:g} CPU s and "
         f"{MOST_MIB} MiB are allowed, {MOST_WALK_SECONDS:g} CPU s for the walk.",
@@ -69,18 +59,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         _many_files(Path(folder))
         lines.append(f"| a walk over {FILES:,} files | - | {measured('import', folder)} |")
-    text = "\n".join(lines) + "\n"
-    if options.output:
-        options.output.write_text(text, encoding="utf-8")
-    print(text, end="")
+    publish("\n".join(lines) + "\n", options)
 
 
 def measured(*arguments: str) -> str:
     """Return exit status, wall and CPU seconds and peak memory of one command of audit."""
-    command = [sys.executable, "-c", _MEASURE, sys.executable, "-m", "audit", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
-    status, wall, seconds, kib = done.stdout.split()
-    return f"{status} | {float(wall):.1f} | {float(seconds):.1f} | {int(kib) / 1024:.0f}"
+    found = used([sys.executable, "-m", "audit", *arguments], allowed=(0, 1, 2), cwd="/")
+    return f"{found.status} | {found.wall:.1f} | {found.cpu:.1f} | {found.mib:.0f}"
 
 
 def _large(make: Callable[[Path], object]) -> Callable[[Path], None]:

@@ -269,7 +269,7 @@ ENTRIES = (
         "verify_speed",
         "Verifying a file",
         "Whole processes beside what people would run instead.",
-        "python benchmarks/verify_speed.py -o benchmarks/verify_speed.md",
+        "python benchmarks/verify_speed.py --write benchmarks/verify_speed.md",
         "verify_speed.md",
     ),
     Entry(
@@ -284,8 +284,14 @@ ENTRIES = (
         "import_speed",
         "Importing",
         "Large evaluations in files of several tools, and a walk over many files.",
-        "python benchmarks/import_speed.py -o benchmarks/import_speed.md",
+        "python benchmarks/import_speed.py --write benchmarks/import_speed.md",
         "import_speed.md",
+    ),
+    Entry(
+        "large_tables",
+        "Importing large tables",
+        "CSV and Parquet of a million to a hundred million answers, beside one bare `group_by`.",
+        "python benchmarks/large_tables.py --largest --write benchmarks/large_tables.md",
     ),
     Entry(
         "training_overhead",
@@ -293,6 +299,12 @@ ENTRIES = (
         "CPU time per update, the trainers taking turns over the same rollouts.",
         "python benchmarks/training_overhead.py --write benchmarks/training_overhead.md",
         "training_overhead.md",
+    ),
+    Entry(
+        "training_evaluation",
+        "Evaluating with workers and shares",
+        "One study evaluated by one process, by two workers, and by two processes under torchrun.",
+        "python benchmarks/training_evaluation.py --write benchmarks/training_evaluation.md",
     ),
     Entry(
         "training_recomputed",

@@ -48,6 +48,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "run_names",
         "safetext",
         "display",
+        "column",
         "__init__",
     ),
 )

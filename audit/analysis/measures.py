@@ -245,7 +245,7 @@ class MeasuredRun:
         """Number of answers behind the score: tasks times answers per task; None where unknown."""
         return self.examples if self.outcomes is None else sum(self.outcomes.samples)
 
-    @cached_property
+    @property
     def values(self) -> list[float]:
         """Its values of single tasks in the metric's units; empty without outcomes per task."""
         if self.outcomes is None:
@@ -419,7 +419,8 @@ def _rivals(final: Evaluation, fitting: list[Evaluation]) -> bool:
     step = final.checkpoint_step
     keys = ("task_ids", "correct", "samples", "scores")
     return any(
-        e.checkpoint_step == step
+        e is not final
+        and e.checkpoint_step == step
         and any(e.document.get(key) != final.document.get(key) for key in keys)
         for e in fitting
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import comb, lcm
-from operator import add, gt
 
+from audit.column import Column
 from audit.results import Evaluation
 
 # Scores that are no fractions with a small denominator are put on this lattice (error 5e-10).
@@ -81,7 +81,7 @@ def task_outcomes(
     found = counted if counted is not None else _from_scores(evaluation, low, high)
     if isinstance(found, str):
         return found
-    fault = _fault(found)
+    fault = _fault(found, evaluation)
     if fault is not None:
         return fault
     return found if attempts is None else _any_of(found, attempts)
@@ -119,6 +119,8 @@ def _from_counts(evaluation: Evaluation) -> TaskOutcomes | None:
 
 def whole(numbers: list[int]) -> list[int]:
     """Return counts as whole numbers: JSON may write 4 as 4.0."""
+    if isinstance(numbers, Column) and numbers.whole:
+        return numbers
     return numbers if set(map(type, numbers)) <= {int} else [int(number) for number in numbers]
 
 
@@ -129,16 +131,18 @@ def _from_scores(
     if low is None or high is None or high <= low:
         return "the metric's scale has no bounds, so its scores cannot be compared"
     width = Fraction(repr(float(high))) - Fraction(repr(float(low)))
-    if any(not low <= score <= high for score in scores):
+    if scores and not low <= min(scores) <= max(scores) <= high:
         return f"a score lies outside the metric's scale, {low:g} to {high:g}"
     bottom = Fraction(repr(float(low)))
-    rates = [(Fraction(repr(float(score))) - bottom) / width for score in scores]
-    denominator = _denominator(rates)
-    counts = [round(rate * denominator) for rate in rates]
-    return _described(evaluation, counts, [denominator] * len(counts), 1)
+    # Of very many tasks few have a score of their own.
+    rates = {score: (Fraction(repr(float(score))) - bottom) / width for score in set(scores)}
+    denominator = _denominator(rates.values())
+    right = {score: round(rate * denominator) for score, rate in rates.items()}
+    counts = Column([right[score] for score in scores])
+    return _described(evaluation, counts, Column([denominator] * len(counts)), 1)
 
 
-def _denominator(rates: Sequence[Fraction]) -> int:
+def _denominator(rates: Iterable[Fraction]) -> int:
     """Return the least denominator up to 4096 that explains every rate, else a fine lattice."""
     common = 1
     for rate in set(rates):
@@ -172,7 +176,9 @@ def _tally(evaluation: Evaluation, key: str) -> list[int] | None:
     return None if counts is None else whole(counts)
 
 
-def _fault(found: TaskOutcomes) -> str | None:
+def _fault(found: TaskOutcomes, evaluation: Evaluation) -> str | None:
+    import numpy as np
+
     tasks = len(found.counts)
     if not tasks or not any(found.samples):
         return "no task was evaluated"
@@ -181,13 +187,12 @@ def _fault(found: TaskOutcomes) -> str | None:
         return "its lists have different lengths"
     if max(found.samples) > _MOST_ANSWERS:
         return "a task has more answers than can be counted exactly"
-    if found.ids is not None and len(set(found.ids)) != tasks:
+    if found.ids is not None and len(evaluation.task_set) != tasks:
         return "duplicate task id"
-    if any(map(gt, found.counts, found.samples)):
+    right, drawn = np.asarray(found.counts), np.asarray(found.samples)
+    if (right > drawn).any():
         return "a task has more right answers than answers"
-    if found.errored is not None and any(
-        map(gt, map(add, found.counts, found.errored), found.samples)
-    ):
+    if found.errored is not None and (right + np.asarray(found.errored) > drawn).any():
         return "right and errored answers of a task are more than its answers"
     return None
 

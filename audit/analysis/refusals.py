@@ -178,8 +178,10 @@ def _mixed_scales(sides: Sequence[Side], measure: Measure) -> Iterator[Refusal]:
     """Yield where one run's values look like those of a scale of 0 to 1 and another's do not."""
     if measure.low is None or measure.high is None or measure.span is None:
         return
-    from audit.stats.scales import mixed_scales
+    from audit.stats.scales import is_wide, mixed_scales
 
+    if not is_wide(measure.low, measure.high):
+        return
     if all(side.per_task for side in sides):
         groups = [(f"{side.name} {run.label}", run.values) for side in sides for run in side.runs]
     else:

@@ -207,15 +207,17 @@ def _told(error: AuditError) -> int:
 def run() -> NoReturn:
     """Run as the console script: safe streams, no traceback unless ``AUDIT_DEBUG`` is set."""
     _settle_streams()
+    gc.disable()  # modules make few cycles, and walking them as they are loaded takes a while
     try:
         try:
             options = _options(sys.argv[1:])
         except UsageError as error:
             sys.exit(_told(error))
+        gc.enable()
+        gc.freeze()
         if options.command in _READ_AND_END:
             # What is read lives to the end of the process; walking it for cycles again and again
             # took a third of the time on a 50 MB file, which holds half a million containers.
-            gc.freeze()
             gc.set_threshold(1_000_000, 50, 1000)
             # No verdict calls BLAS; its idle threads cost a tenth of a second of processor time.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

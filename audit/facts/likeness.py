@@ -5,10 +5,10 @@ Every benchmark, metric, split and checkpoint is compared apart, on the tasks th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from audit.errors import InsufficientData
 from audit.facts.rounding import decimals, number
@@ -201,41 +201,48 @@ def _answers(
     import numpy as np
 
     evaluations = [evaluation for _, evaluation in members]
-    columns = _columns(evaluations)
-    shape = len(members), 1 + max(int(places.max()) for places in columns)
-    rates = np.full(shape, np.nan)
-    right, drawn = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    for row, (evaluation, places) in enumerate(zip(evaluations, columns, strict=True)):
-        if counted:
-            right[row, places] = evaluation.counts or ()
-            drawn[row, places] = evaluation.samples or ()
-        else:
-            rates[row, places] = evaluation.scores
-    if counted:
-        np.divide(right, drawn, out=rates, where=drawn > 0)
     runs = [place for place, _ in members]
-    return _Answers(
-        key, runs, evaluations, rates, right if counted else None, drawn if counted else None
-    )
+    columns = _columns(evaluations)
+    if not counted:
+        rates = _rows([e.scores or () for e in evaluations], columns, np.nan)
+        return _Answers(key, runs, evaluations, rates, None, None)
+    right = _rows([e.counts or () for e in evaluations], columns, 0)
+    drawn = _rows([e.samples or () for e in evaluations], columns, 0)
+    rates = np.full(right.shape, np.nan)
+    np.divide(right, drawn, out=rates, where=drawn > 0)
+    return _Answers(key, runs, evaluations, rates, right, drawn)
 
 
-def _columns(evaluations: Sequence[Evaluation]) -> list[NDArray[np.int64]]:
-    """Return for each evaluation the column of each of its tasks."""
+def _rows(
+    lists: Sequence[Sequence[float]], columns: list[NDArray[np.int64]] | None, nothing: float
+) -> NDArray[Any]:
+    """Return lists as the rows of one table, ``nothing`` where a row has no such task."""
     import numpy as np
 
+    if columns is None:
+        return np.array(lists, type(nothing))
+    shape = len(lists), 1 + max(int(places.max()) for places in columns)
+    table = np.full(shape, nothing)
+    for row, (values, places) in enumerate(zip(lists, columns, strict=True)):
+        table[row, places] = values
+    return table
+
+
+def _columns(evaluations: Sequence[Evaluation]) -> list[NDArray[np.int64]] | None:
+    """Return for each evaluation the column of each of its tasks; None where all have the same."""
+    import numpy as np
+
+    named = [_tasks(evaluation) for evaluation in evaluations]
+    if all(tasks == named[0] for tasks in named):  # most files name the same tasks in one order
+        return None
     places: dict[object, int] = {}
-    columns: list[NDArray[np.int64]] = []
-    before: object = None
-    for evaluation in evaluations:
-        tasks: Iterable[object] | None = evaluation.task_ids
-        if tasks is None:
-            tasks = range(len(evaluation.samples or evaluation.scores or ()))
-        if columns and before == tasks:  # most files name the same tasks in one order
-            columns.append(columns[-1])
-        else:
-            columns.append(np.array([places.setdefault(task, len(places)) for task in tasks]))
-        before = tasks
-    return columns
+    return [np.array([places.setdefault(task, len(places)) for task in tasks]) for tasks in named]
+
+
+def _tasks(evaluation: Evaluation) -> Sequence[object]:
+    if evaluation.task_ids is not None:
+        return evaluation.task_ids
+    return range(len(evaluation.samples or evaluation.scores or ()))
 
 
 def _decoding(answers: _Answers) -> tuple[str, int]:
@@ -244,7 +251,7 @@ def _decoding(answers: _Answers) -> tuple[str, int]:
         return "scores", 1
     if answers.greedy:
         return "greedy", 1
-    samples = int(answers.drawn[answers.drawn > 0].min(initial=MOST_ANSWERS))
+    samples = int(answers.drawn.min(where=answers.drawn > 0, initial=MOST_ANSWERS))
     mixed = bool(((answers.right > 0) & (answers.right < answers.drawn)).any())
     declared = all(evaluation.sampled for evaluation in answers.evaluations)
     return ("sampled" if declared or (samples > 1 and mixed) else "undeclared"), samples

@@ -38,8 +38,7 @@ def steps_without_spread(log: RunLog) -> int | None:
 
 def steps_cut_off(log: RunLog) -> int | None:
     """Return the logged steps if all responses of all of them were cut off, else 0."""
-    shares = (_cut_off(step, metrics=log.has_metrics) for step in log.steps)
-    return _if_all(shares, lambda share: share >= 1)
+    return _if_all(map(_cut_off, log.steps), lambda share: share >= 1)
 
 
 def logged(update: Mapping[str, Any], names: tuple[str, ...]) -> float | None:
@@ -99,7 +98,7 @@ def _flat_share(step: Mapping[str, Any]) -> float | None:
     return float(max(spreads) == 0) if spreads else None
 
 
-def _cut_off(step: Mapping[str, Any], *, metrics: bool) -> float | None:
+def _cut_off(step: Mapping[str, Any]) -> float | None:
     """Return 1 where all responses of a step were cut off, less where some were not."""
     told = False
     for update in step.get("updates") or ():
@@ -108,6 +107,6 @@ def _cut_off(step: Mapping[str, Any], *, metrics: bool) -> float | None:
             if not all(audit.get("truncated") for audit in audits):
                 return 0.0
             told = True
-    if told or not metrics:
-        return 1.0 if told else None
+    if told:
+        return 1.0
     return min(_known(step, lambda update: logged(update, CUT_OFF_SHARES)), default=None)

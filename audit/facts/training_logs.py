@@ -7,17 +7,25 @@ build the pointer of a place only when something is found there.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain, repeat
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from audit.facts.memo import once
 from audit.pointer import join
 from audit.results import Arm, Results, Run
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+# Audits from which arrays are made.
+_MANY = 20_000
 # Loss terms and weights, by the names of TRL's settings, that the relations on losses leave out.
 _OTHER_TERMS = (
     "beta",
@@ -69,12 +77,6 @@ class RunLog:
     def every(self, name: str) -> list[Any]:
         """Return the values of one list of all steps, such as ``rewards``, one after another."""
         return list(chain.from_iterable(step.get(name) or () for step in self.steps))
-
-    @cached_property
-    def has_metrics(self) -> bool:
-        """Whether any update has figures under a trainer's own names."""
-        updates = chain.from_iterable(step.get("updates") or () for step in self.steps)
-        return any("metrics" in update for update in updates)
 
     @cached_property
     def full(self) -> bool:
@@ -166,6 +168,7 @@ class ArmLog:
     spans: list[tuple[RunLog, int, int]] = field(default_factory=list)
     _columns: dict[str, list[Any]] = field(default_factory=dict)
     _known: dict[str, int] = field(default_factory=dict)
+    _arrays: dict[str, FloatArray] = field(default_factory=dict)
 
     def column(self, name: str) -> list[Any]:
         """Return one field of all audits, None where it is absent."""
@@ -181,17 +184,23 @@ class ArmLog:
             self._columns[name] = column
         return self._columns[name]
 
+    def array(self, name: str) -> FloatArray | None:
+        """Return a column of numbers as an array, to be looked over at once.
+
+        None where an audit lacks the field, and where NumPy takes longer to load than to go
+        through the column.
+        """
+        if len(self.audits) < _MANY or not self.complete(name):
+            return None
+        if name not in self._arrays:
+            import numpy as np
+
+            self._arrays[name] = np.array(self.column(name), dtype=float)
+        return self._arrays[name]
+
     @cached_property
     def _shared(self) -> dict[str, list[Any]]:
-        """Every column, read in one pass, where all audits have the same fields; else empty."""
-        names = tuple(self.audits[0]) if self.audits else ()
-        if len(names) < 2 or set(map(len, self.audits)) != {len(names)}:
-            return {}
-        try:
-            flat = list(chain.from_iterable(map(itemgetter(*names), self.audits)))
-        except KeyError:
-            return {}
-        return {name: flat[place :: len(names)] for place, name in enumerate(names)}
+        return _columns(self.audits)
 
     def known(self, name: str) -> int:
         """Return how many audits have the field."""
@@ -202,10 +211,46 @@ class ArmLog:
         """Whether every audit has the field."""
         return self.known(name) == len(self.audits)
 
+    def largest(self, name: str) -> list[float | None]:
+        """Return the largest value of a column in each update; None where an audit lacks it."""
+        array = self.array(name)
+        if array is not None and self.all_audited:
+            import numpy as np
+
+            found: list[float | None]
+            found = np.maximum.reduceat(array, [update.first for update in self.updates]).tolist()
+            return found
+        column = self.column(name)
+        parts = (column[first:end] for *_, first, end in self.updates)
+        return [max(part) if part and None not in part else None for part in parts]
+
     @cached_property
+    def has_metrics(self) -> bool:
+        """Whether any update has figures under a trainer's own names."""
+        if self._of_updates:
+            return "metrics" in self._of_updates
+        return any("metrics" in update.document for update in self.updates)
+
+    @cached_property
+    def all_audited(self) -> bool:
+        """Whether every update has response audits."""
+        return all(first < end for *_, first, end in self.updates)
+
+    def update_column(self, name: str) -> list[Any]:
+        """Return one field of all updates, None where it is absent."""
+        column = self._of_updates.get(name)
+        if column is None:
+            column = [update.document.get(name) for update in self.updates]
+        return column
+
+    @cached_property
+    def _of_updates(self) -> dict[str, list[Any]]:
+        return _columns([update.document for update in self.updates])
+
+    @property
     def losses(self) -> list[float | None]:
         """Field ``loss`` of all updates, None where it is absent."""
-        return [update.document.get("loss") for update in self.updates]
+        return self.update_column("loss")
 
     @cached_property
     def advantages(self) -> list[list[float]]:
@@ -256,6 +301,18 @@ class ArmLog:
         for log in self.runs:
             for place, step in enumerate(log.steps):
                 yield log, place, step
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return every column of rows, read in one pass, where all have the same fields; else none."""
+    names = tuple(rows[0]) if rows else ()
+    if len(names) < 2 or set(map(len, rows)) != {len(names)}:
+        return {}
+    try:
+        flat = list(chain.from_iterable(map(itemgetter(*names), rows)))
+    except KeyError:
+        return {}
+    return {name: flat[place :: len(names)] for place, name in enumerate(names)}
 
 
 def step_pointer(log: RunLog, place: int, *tokens: str | int) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from audit.fleet.files import FileResult, FileResults
 from audit.fleet.judging import BothPolicies, Judge
-from audit.fleet.visiting import Visit
+
+if TYPE_CHECKING:
+    from audit.fleet.visiting import Visit
 
 
 def joined(results: FileResults, judge: Judge | BothPolicies, visit: Visit) -> FileResults:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from audit.fleet.files import FileResult
 from audit.fleet.judging import BothPolicies, Judge, lost, worse
-from audit.fleet.workers import each
 
 if TYPE_CHECKING:
     from audit.fleet.cache import Cache
@@ -63,6 +62,8 @@ class Visitor:
     def _fresh(self, works: Sequence[Work]) -> Iterator[FileResult]:
         if self.cluster is not None:
             return self.cluster.judged(works)
+        from audit.fleet.workers import each
+
         # Only this process has the standard input.
         jobs = 1 if any(path == "-" for _, path in works) else self.jobs
         return each(_judge, works, jobs, _lost)

@@ -48,7 +48,7 @@ def each(
     jobs : int or None
         Processes; None takes one per processor where there are more than ``MANY`` items.
     lost : callable
-        Gives the result of an item whose process dies twice, the second time on its own.
+        Gives the result of an item whose process dies again when it does that item alone.
     """
     if jobs is None:
         jobs = processors() if len(items) > MANY else 1
@@ -74,7 +74,7 @@ def _until_one_dies(
     jobs: int,
     lost: Callable[[Item], Result],
 ) -> Iterator[Result]:
-    """Yield results from one pool; where a process of it dies, do what it had in hand singly.
+    """Yield results from one pool; where a process of it dies, do again what was handed out.
 
     What was not handed out yet stays in ``waiting``, for a pool of its own.
     """
@@ -96,7 +96,7 @@ def _until_one_dies(
                 yield from future.result()
             except BrokenProcessPool:
                 broken = True
-                yield from (_alone(function, item, lost) for item in chunk)
+                yield from _again(function, chunk, lost)
 
 
 def _all_of(function: Callable[[Item], Result], chunk: list[Item]) -> list[Result]:
@@ -127,15 +127,17 @@ def pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
             os.environ["PYTHONSAFEPATH"] = before
 
 
-def _alone(
-    function: Callable[[Item], Result], item: Item, lost: Callable[[Item], Result]
-) -> Result:
-    """Do one item in a process of its own: a process that dies takes the whole pool with it."""
+def _again(
+    function: Callable[[Item], Result], chunk: list[Item], lost: Callable[[Item], Result]
+) -> list[Result]:
+    """Do items in a process of their own; where that dies too, each in one of its own."""
     with pool(1) as worker:
         try:
-            return worker.submit(function, item).result()
+            return worker.submit(_all_of, function, chunk).result()
         except BrokenProcessPool:
-            return lost(item)
+            if len(chunk) == 1:
+                return [lost(chunk[0])]
+    return [result for item in chunk for result in _again(function, [item], lost)]
 
 
 def with_bar(results: Iterable[Result], total: int, *, wanted: bool) -> Iterator[Result]:

@@ -12,6 +12,7 @@ from audit.importers.by_column.table_files import opened
 from audit.importers.columns import table_of
 from audit.importers.draft import Options
 from audit.importers.foreign import Foreign, ForeignTable
+from audit.importers.path_seeds import CONFIG
 from audit.importers.seed_lists import readable
 from audit.importers.sniff import other_kind
 
@@ -36,6 +37,8 @@ def counted_file(path: str, format: str, options: Options) -> Foreign | None:
     try:
         file = opened(path)
         if file is None or importer_of(file.few, format, options.columns) != _LONG:
+            return None
+        if options.seed_key == CONFIG and not isinstance(file.few.content, ForeignTable):
             return None
         return long_table.by_column(file, options)
     except (NotPlain, InputError):

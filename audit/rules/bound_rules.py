@@ -59,6 +59,11 @@ def _beyond(
 ) -> Iterator[tuple[int, float]]:
     """Yield place and value of a column's entries in a span that lie outside two limits."""
     column, (first, end), (least, most) = arm.column(name), span, limits
+    whole = arm.array(name)
+    if whole is not None and first < end:
+        part = whole[first:end]
+        if least <= part.min() and part.max() <= most:
+            return
     values = column[first:end]
     if not arm.complete(name):
         values = [value for value in values if value is not None]

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import chain
+from operator import and_
 from typing import Any
 
-from audit.facts.training_logs import ArmLog, LoggedUpdate, RunLog, step_pointer
+from audit.facts.training_logs import ArmLog, RunLog, step_pointer
 from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.rules.case import Case
@@ -54,9 +55,9 @@ def single_precision(arm: ArmLog) -> Iterator[CheckResult]:
         "gradient_l2_norm": 0.27938181161880493
     """
     for name, values, pointer in _float_columns(arm):
-        odd = odd_places(values)
         if not values:
             continue
+        odd = [] if _all_single(arm, name) else odd_places(values)
         if odd is None:
             yield Unchecked(f"{name} is not logged in single precision", arm.arm.pointer)
             continue
@@ -67,26 +68,42 @@ def single_precision(arm: ArmLog) -> Iterator[CheckResult]:
             yield Failed(pointer(place), message, nearest, repr(values[place]))
 
 
+def _all_single(arm: ArmLog, name: str) -> bool:
+    """Whether every value of a long column is a float32; False for other columns."""
+    column = arm.array(name) if name in _AUDIT_FLOATS else None
+    if column is None:
+        return False
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return bool((column.astype(np.float32) == column).all())
+
+
 def _float_columns(arm: ArmLog) -> Iterator[tuple[str, list[float], Callable[[int], str]]]:
     """Yield name, values and the pointer of each value, of every column of floats."""
     for name in ("loss", "gradient_l2_norm"):
-        # By place, which is faster than by name: the document, and where its audits begin and end.
-        having = [update for update in arm.updates if name in update[3] and update[4] < update[5]]
-        yield name, [u[3][name] for u in having], partial(_update_pointer, having, name)
+        column = arm.update_column(name)
+        kept: Sequence[int] = range(len(column))
+        if None in column or not arm.all_audited:
+            audited = (update.first < update.end for update in arm.updates)
+            known = (value is not None for value in column)
+            kept = [place for place, both in enumerate(map(and_, audited, known)) if both]
+            column = [column[place] for place in kept]
+        yield name, column, partial(_update_pointer, arm, name, kept)
     lists = [(log, at, step["advantages"]) for log, at, step in arm.steps() if "advantages" in step]
     flat = list(chain.from_iterable(values for _, _, values in lists))
     yield "advantages", flat, partial(_advantage_pointer, lists)
     for name in filter(arm.known, _AUDIT_FLOATS):
         column = arm.column(name)
-        kept: Sequence[int] = range(len(column))
+        kept = range(len(column))
         if not arm.complete(name):
             kept = [index for index, value in enumerate(column) if value is not None]
             column = [column[index] for index in kept]
         yield name, column, partial(_audit_pointer, arm, name, kept)
 
 
-def _update_pointer(having: list[LoggedUpdate], name: str, at: int) -> str:
-    return join(having[at].pointer, name)
+def _update_pointer(arm: ArmLog, name: str, kept: Sequence[int], at: int) -> str:
+    return join(arm.updates[kept[at]].pointer, name)
 
 
 def _audit_pointer(arm: ArmLog, name: str, kept: Sequence[int], at: int) -> str:

@@ -70,18 +70,15 @@ def loss_lattice(arm: ArmLog) -> Iterator[CheckResult]:
     """
     found: list[Failed] = []
     held = 0
-    ratios, complete = arm.column("max_abs_log_ratio"), arm.complete("max_abs_log_ratio")
+    ratios = arm.largest("max_abs_log_ratio")
     least: dict[int, float] = {}  # by list: the updates of a step share theirs
-    for update, loss, advantages in zip(arm.updates, arm.losses, arm.advantages, strict=True):
-        log, _, _, _, first, end = update  # faster than by name, in a loop this long
-        sizes = ratios[first:end]
-        if not loss or not advantages or not sizes or not log.mean_loss:
-            continue
-        if not complete and None in sizes:
+    rows = zip(arm.updates, arm.losses, arm.advantages, ratios, strict=True)
+    for update, loss, advantages, ratio in rows:
+        if not loss or not advantages or ratio is None or not update.log.mean_loss:
             continue
         if id(advantages) not in least:
             least[id(advantages)] = min(filter(None, map(abs, advantages)), default=0.0)
-        step = _loss_step(len(advantages), least[id(advantages)], max(sizes))
+        step = _loss_step(len(advantages), least[id(advantages)], ratio)
         if step is None:
             continue
         if (loss / step).is_integer():

@@ -275,4 +275,6 @@ def training_cut_off(arm: ArmLog) -> Iterator[CheckResult]:
     Good
         "completions/clipped_ratio": 0.04
     """
+    if not (arm.known("truncated") or arm.has_metrics):
+        return iter(())
     return _of_arm(arm, steps_cut_off, "all responses cut off")

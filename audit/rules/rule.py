@@ -73,7 +73,7 @@ class Rule:
     def _results(self, item: Any) -> Iterable[CheckResult]:
         if isinstance(item, Unchecked):
             return (item,)
-        if not all(_records(item, name) for name in self.needs):
+        if self.needs and not all(_records(item, name) for name in self.needs):
             return ()
         said = self.function(item)
         if said is None:
@@ -104,12 +104,12 @@ class Rule:
         """What is wrong when the rule reports something."""
         return _joined(self._page["Statement"])
 
-    @property
+    @cached_property
     def why(self) -> str:
         """Why it matters."""
         return _joined(self._page.get("Why", ""))
 
-    @property
+    @cached_property
     def fix(self) -> str:
         """What to do about it."""
         return _joined(self._page.get("Fix", ""))

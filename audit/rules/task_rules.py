@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from operator import add, le
 from typing import Any
 
 from audit.facts.measurements import Measurement
@@ -94,19 +93,16 @@ def counts_exceed_samples(evaluation: Evaluation) -> Iterator[CheckResult]:
 def _exceeding(
     evaluation: Evaluation, name: str, counts: list[int], right: list[int], samples: list[int]
 ) -> Iterator[CheckResult]:
-    if all(map(le, map(add, counts, right), samples)):
-        yield Passed(min(len(counts), len(right), len(samples)))
-        return
-    held = 0
-    for index, (count, taken, drawn) in enumerate(zip(counts, right, samples, strict=False)):
-        if not count or count + taken <= drawn:
-            held += 1
-        else:
-            room = f"at most {max(drawn - taken, 0)} of {drawn} samples"
-            yield Failed(
-                join(evaluation.pointer, name, index), f"too many {name}", room, str(count)
-            )
-    yield Passed(held)
+    import numpy as np
+
+    tasks = min(len(counts), len(right), len(samples))
+    count, taken, drawn = (np.asarray(values)[:tasks] for values in (counts, right, samples))
+    exceeding = ((count != 0) & (count + taken > drawn)).nonzero()[0].tolist()
+    for index in exceeding:
+        room = f"at most {max(samples[index] - right[index], 0)} of {samples[index]} samples"
+        pointer = join(evaluation.pointer, name, index)
+        yield Failed(pointer, f"too many {name}", room, str(counts[index]))
+    yield Passed(tasks - len(exceeding))
 
 
 @rule("TASK003", "duplicate-task", ERROR, each=Evaluation, needs=("task_ids",))
@@ -123,7 +119,7 @@ def duplicate_task(evaluation: Evaluation) -> Iterator[CheckResult]:
         "task_ids": ["gsm8k/1", "gsm8k/2"]
     """
     ids = evaluation.task_ids or ()
-    if len(set(ids)) == len(ids):
+    if len(evaluation.task_set) == len(ids):
         yield Passed()
         return
     seen: set[str] = set()
@@ -154,9 +150,12 @@ def task_sets(case: Case) -> Iterator[CheckResult]:
     groups: dict[tuple[str | None, str], list[tuple[Evaluation, frozenset[str]]]] = {}
     for evaluation in case.evaluations:
         if evaluation.task_ids is not None:
-            entry = (evaluation, frozenset(evaluation.task_ids))
+            entry = (evaluation, evaluation.task_set)
             groups.setdefault((evaluation.benchmark, evaluation.metric), []).append(entry)
     for members in groups.values():
+        if all(tasks is members[0][1] for _, tasks in members):
+            yield Passed(len(members) - 1)
+            continue
         usual, count = Counter(tasks for _, tasks in members).most_common(1)[0]
         yield Passed(count - 1)
         for evaluation, tasks in members:

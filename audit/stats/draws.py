@@ -221,14 +221,30 @@ def _kinds(right: IntMatrix, drawn: IntMatrix) -> tuple[list[tuple[int, int]], I
     Tasks with equal kinds in both runs are alike, so a pair is a tally of few pairs of kinds.
     """
     width = int(drawn.max()) + 1 if drawn.size else 1
-    distinct, places = np.unique(drawn * width + right, return_inverse=True)
+    codes = drawn * width + right
+    if codes.dtype != np.int64 or codes.size <= width * width:
+        distinct, places = np.unique(codes, return_inverse=True)
+    else:
+        distinct, _ = _tallied(codes.ravel(), width * width)
+        place_of = np.zeros(width * width, np.int64)
+        place_of[distinct] = np.arange(len(distinct))
+        places = place_of[codes]
     kinds = [divmod(int(code), width) for code in distinct.tolist()]
     return kinds, np.where(drawn > 0, places.reshape(right.shape), -1)
 
 
+def _tallied(codes: IntMatrix, bound: int) -> tuple[IntMatrix, IntMatrix]:
+    """Return the distinct codes below a bound and how often each is there, without sorting many."""
+    if len(codes) <= bound:
+        return np.unique(codes, return_counts=True)
+    numbers = np.bincount(codes)
+    distinct = np.flatnonzero(numbers)
+    return distinct, numbers[distinct]
+
+
 def _tally(first: IntMatrix, second: IntMatrix, kinds: int) -> tuple[IntMatrix, IntMatrix]:
     both = (first >= 0) & (second >= 0)
-    return np.unique(first[both] * kinds + second[both], return_counts=True)
+    return _tallied(first[both] * kinds + second[both], kinds * kinds)
 
 
 class _Table:

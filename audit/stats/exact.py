@@ -99,7 +99,7 @@ def integer_matrix(values: ArrayLike, name: str) -> IntMatrix:
     if array.size == 0:
         raise ValueError(f"{name} is empty: shape {array.shape}")
     if array.dtype.kind in "iub":
-        return array.astype(np.int64)
+        return array.astype(np.int64, copy=False)
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             raise ValueError(f"{name} holds a value that is not finite")

@@ -34,6 +34,12 @@ def has_room(control_mean: object, margin: object, *, low: object = 0, high: obj
     return mean - width > bottom and mean + width < top
 
 
+def is_wide(low: object, high: object) -> bool:
+    """Return whether a scale is 10 wide or wider: on others nothing is mistaken for 1 in 100."""
+    bottom, top = fractions([low, high], "scale")
+    return top - bottom >= _WIDE
+
+
 def mixed_scales(
     runs: Sequence[Sequence[object]], *, low: object, high: object
 ) -> MixedScales | None:
@@ -49,17 +55,17 @@ def mixed_scales(
     Returns
     -------
     MixedScales or None
-        None for scales narrower than 10: there is nothing to mistake 1 in 100 for.
+        None for scales that are not wide, see `is_wide`.
 
     Notes
     -----
     A run is small where its scores that are not ``low`` lie within 1/100 of the width of ``low``
     and there is one; it is mixed with a run that has a score beyond that.
     """
+    if not is_wide(low, high):
+        return None
     bottom, top = fractions([low, high], "scale")
     limit = bottom + (top - bottom) / _SHARE_OF_WIDTH
-    if top - bottom < _WIDE:
-        return None
     values = [[v for v in fractions(scores, "score") if v != bottom] for scores in runs]
     small = [i for i, scores in enumerate(values) if scores and max(scores) <= limit]
     large = [i for i, scores in enumerate(values) if scores and max(scores) > limit]

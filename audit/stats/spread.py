@@ -16,6 +16,7 @@ from audit.stats.delta import ArmParts
 from audit.stats.exact import (
     Outcomes,
     comparable,
+    fits,
     harmonic_mean,
     outcomes,
     replicated,
@@ -264,7 +265,9 @@ def sampling_variance(arm: Outcomes) -> SamplingVariance:
     answer, cell, df, several = Fraction(0), Fraction(0), 0, 0
     drawn = np.broadcast_to(arm.drawn, arm.right.shape)
     for k in sorted({int(k) for k in np.unique(drawn)} - {1}):
-        counts = arm.right[drawn == k].astype(object) * k // arm.denominator
+        right = arm.right[drawn == k]
+        counts = fits(right, arm.denominator * k) * k // arm.denominator
+        counts = fits(counts, k**2 * len(counts))
         spread = Fraction(int((counts * (k - counts)).sum()), k * (k - 1))
         answer, cell, df = answer + spread, cell + spread / k, df + (k - 1) * len(counts)
         several += len(counts)

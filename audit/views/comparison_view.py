@@ -190,7 +190,7 @@ class ComparisonView:
             return "" if number is None else numerals.counted(number, "answer")
         text = numerals.counted(len(aligned.tasks), "task")
         rows = (*aligned.control.samples, *aligned.treatment.samples)
-        drawn = {answers for row in rows for answers in row if answers}
+        drawn = set().union(*rows) - {0}
         steps = len(found.measure.checkpoints)
         each = aligned.independent or 0
         if steps > 1 and drawn == {steps * each}:

@@ -123,6 +123,23 @@ def test_a_process_that_dies_loses_only_the_file_that_killed_it(
     assert os.environ.get("PYTHONSAFEPATH") == before.get("PYTHONSAFEPATH")
 
 
+def dies_on_twenty(item: int) -> tuple[int, int]:
+    if item == 20:
+        os._exit(9)
+    return item, os.getpid()
+
+
+def test_a_process_that_dies_among_many_files_costs_few_processes_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "_CHUNK", 4)
+    monkeypatch.setattr(workers, "_CHUNKS_EACH", 2)
+    found = list(workers.each(dies_on_twenty, range(80), 2, lambda item: (-item, 0)))
+    assert [item for item, _ in found] == [-item if item == 20 else item for item in range(80)]
+    # Two pools of two, four lists that were handed out, and singly the one that killed its process.
+    assert len({process for _, process in found}) <= 2 * 2 + 4 + 4
+
+
 def test_a_check_that_raises_fails_closed_and_hides_nothing(
     fleet: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from scipy.special import chdtri, ndtr, stdtrit
 from audit.errors import InsufficientData
 from audit.stats import (
     Components,
+    equivalence_power,
+    equivalence_seeds_needed,
     minimum_detectable_effect,
     power,
     samples_needed,
@@ -197,3 +200,45 @@ def test_one_seed_has_no_power_to_plan() -> None:
 def test_impossible_designs_are_refused(parts: Components, tasks: int) -> None:
     with pytest.raises(ValueError, match=r"components|tasks"):
         power(0.1, components=parts, seeds=3, tasks=tasks, samples=4)
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_a_search_from_a_near_guess_finds_the_first_that_reaches(number: int) -> None:
+    rng = np.random.default_rng(number)
+    most = (0.05, 0.05, 0.1, 0.25, 0.05)
+    parts = Components(*(float(rng.uniform(0, end)) for end in most))
+    effect, level = float(rng.uniform(0.01, 0.1)), float(rng.choice([0.8, 0.95, 0.99]))
+    tasks, samples, seeds = int(rng.integers(20, 400)), int(rng.integers(1, 9)), 4
+    common: dict[str, Any] = {"components": parts, "level": level}
+
+    def first(reached: Callable[[int], float], found: int | None, least: int, limit: int) -> None:
+        if found is None:
+            assert reached(limit) < 0.8
+        else:
+            assert reached(found) >= 0.8
+            assert found == least or reached(found - 1) < 0.8
+
+    first(
+        lambda n: power(effect, seeds=n, tasks=tasks, samples=samples, **common),
+        seeds_needed(effect, tasks=tasks, samples=samples, limit=200, **common),
+        3,
+        200,
+    )
+    first(
+        lambda n: power(effect, seeds=seeds, tasks=n, samples=samples, **common),
+        tasks_needed(effect, seeds=seeds, samples=samples, limit=5000, **common),
+        2,
+        5000,
+    )
+    first(
+        lambda n: power(effect, seeds=seeds, tasks=tasks, samples=n, **common),
+        samples_needed(effect, seeds=seeds, tasks=tasks, limit=64, **common),
+        1,
+        64,
+    )
+    first(
+        lambda n: equivalence_power(effect, seeds=n, tasks=tasks, samples=samples, **common),
+        equivalence_seeds_needed(effect, tasks=tasks, samples=samples, limit=200, **common),
+        3,
+        200,
+    )

@@ -127,7 +127,12 @@ def counted(
     NotPlain
         When only the reader of rows can read it.
     """
-    return _Pass(file, table, roles, kept, answers, reading, where).result()
+    import pyarrow as pa
+
+    try:
+        return _Pass(file, table, roles, kept, answers, reading, where).result()
+    except pa.ArrowException as error:
+        raise NotPlain(f"not read by pyarrow: {error}") from None
 
 
 class _Pass:

@@ -62,13 +62,11 @@ class Distinct:
     def _of(self, local: pa.Array) -> NDArray[np.int32]:
         """Return the places of distinct values, new ones behind those that were known."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         if self._last is not None and self._last[0].equals(local):
             return self._last[1]
-        if pc.count_distinct(local).as_py() != len(local):
-            raise NotPlain("a dictionary names a value twice")
         if self.values is None:
+            _refuse_twice(local)
             self.values = local
             places = np.arange(len(local), dtype=np.int32)
         else:
@@ -76,6 +74,7 @@ class Distinct:
                 raise NotPlain("a column changes its type")
             found, rest = _runs(local, self.values)
             if len(rest):
+                _refuse_twice(rest)
                 tail = _found(rest, self.values)
                 new = tail < 0
                 if new.any():
@@ -85,6 +84,14 @@ class Distinct:
             places = np.concatenate(found)
         self._last = local, places
         return places
+
+
+def _refuse_twice(values: pa.Array) -> None:
+    """Refuse a dictionary that names a value twice, as a file of another writer might."""
+    import pyarrow.compute as pc
+
+    if pc.count_distinct(values).as_py() != len(values):
+        raise NotPlain("a dictionary names a value twice")
 
 
 def encoded(column: pa.Array) -> pa.DictionaryArray:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from audit.errors import AuditError
 from audit.importers.by_column.plain import NotPlain
-from audit.importers.foreign import Foreign, delimiter_of, from_source
+from audit.importers.foreign import ARROW_HEADS, Foreign, delimiter_of, from_source
 from audit.reading import LARGEST_INTEGER, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Below it the reader of rows is done before pyarrow is loaded.
-SMALLEST_BYTES = 1 << 20
+# Smaller tables are read by row in about a second: text by its bytes, before pyarrow is loaded,
+# Parquet, which packs a million rows into one MB, by its rows.
+SMALLEST_BYTES, SMALLEST_ROWS = 1 << 20, 1 << 15
 BLOCK_BYTES = 1 << 24
 _BATCH_ROWS = 1 << 20
 # Python's csv module refuses longer cells.
@@ -85,6 +86,10 @@ class TableFile(ABC):
             raise NotPlain("numbers that are not finite")
         return few
 
+    def _take_sha256(self) -> None:
+        with Path(self.name).open("rb") as file:
+            self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+
     @abstractmethod
     def _sample(self) -> bytes:
         """Return a file of the same kind that holds a few of the rows."""
@@ -113,27 +118,31 @@ def opened(path: str) -> TableFile | None:
     Raises
     ------
     NotPlain
-        When a few of its rows show that the reader of rows must read it.
+        When it has few rows, or a few of them show that the reader of rows must read it.
     """
     try:
-        if not Path(path).is_file() or Path(path).stat().st_size < SMALLEST_BYTES:
+        if not Path(path).is_file():
             return None
+        size = Path(path).stat().st_size
         with Path(path).open("rb") as file:
             head = file.read(8)
     except (OSError, ValueError):
+        return None
+    packed, lower = head.startswith((b"PAR1", *ARROW_HEADS)), path.lower()
+    kind: type[TableFile] | None = None
+    if packed:
+        kind = _Parquet if head.startswith(b"PAR1") else _Arrow
+    elif lower.endswith((".jsonl", ".ndjson")):
+        kind = _JsonLines
+    elif lower.endswith((".csv", ".tsv")) and not head.startswith(b"PK\x03\x04"):
+        kind = _Csv
+    if kind is None or (size < SMALLEST_BYTES and not packed):
         return None
     try:
         import pyarrow  # noqa: F401
     except ImportError:
         return None
-    if head.startswith(b"PAR1"):
-        return _Parquet(path)
-    lower = path.lower()
-    if lower.endswith((".jsonl", ".ndjson")):
-        return _JsonLines(path)
-    if lower.endswith((".csv", ".tsv")) and not head.startswith(b"PK\x03\x04"):
-        return _Csv(path)
-    return None
+    return kind(path)
 
 
 # ---- lines ----------------------------------------------------------------------------------
@@ -311,7 +320,7 @@ def _of_finite_numbers(table: pa.Table) -> pa.Table:
     return table
 
 
-# ---- Parquet --------------------------------------------------------------------------------
+# ---- columns --------------------------------------------------------------------------------
 
 
 class _Parquet(TableFile):
@@ -321,6 +330,8 @@ class _Parquet(TableFile):
 
         try:
             with parquet.ParquetFile(self.name) as file:
+                if file.metadata.num_rows < SMALLEST_ROWS:
+                    raise NotPlain("few rows")
                 _refuse_other_columns(file.schema_arrow)
                 groups = file.num_row_groups
                 chosen = sorted({groups * place // _PLACES for place in range(_PLACES)})
@@ -340,11 +351,7 @@ class _Parquet(TableFile):
         import pyarrow as pa
         from pyarrow import parquet
 
-        digest = hashlib.sha256()
-        with Path(self.name).open("rb") as whole:
-            while data := whole.read(BLOCK_BYTES):
-                digest.update(data)
-        self.sha256 = digest.hexdigest()
+        self._take_sha256()
         with parquet.ParquetFile(self.name) as schema_only:
             texts = [
                 field.name
@@ -360,6 +367,54 @@ class _Parquet(TableFile):
             for batch in file.iter_batches(batch_size=size):
                 batch.validate(full=True)
                 yield batch
+
+
+class _Arrow(TableFile):
+    """Record batches as they lie in memory: a file, or a stream."""
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        self._take_sha256()
+        for batch in self._stored():
+            for start in range(0, batch.num_rows, _BATCH_ROWS):
+                part = batch.slice(start, _BATCH_ROWS)
+                part.validate(full=True)
+                yield part
+
+    def _stored(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        with pa.OSFile(self.name) as file:
+            if file.read(len(ARROW_HEADS[0])) == ARROW_HEADS[0]:
+                reader = ipc.open_file(file)
+                for number in range(reader.num_record_batches):
+                    yield reader.get_batch(number)
+            else:
+                file.seek(0)
+                yield from ipc.open_stream(file)
+
+    def _sample(self) -> bytes:
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        pieces: list[pa.RecordBatch] = []
+        rows = 0
+        try:
+            for batch in self._stored():
+                rows += batch.num_rows
+                if len(pieces) < _PLACES:
+                    pieces.append(batch.slice(0, _PIECE_ROWS * _PLACES))
+                elif rows >= SMALLEST_ROWS:
+                    break
+            if rows < SMALLEST_ROWS or not pieces:
+                raise NotPlain("few rows")
+            _refuse_other_columns(pieces[0].schema)
+            buffer = io.BytesIO()
+            with ipc.new_file(buffer, pieces[0].schema) as writer:
+                writer.write_table(pa.Table.from_batches(pieces))
+        except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
+            raise NotPlain(f"not read by pyarrow: {error}") from None
+        return buffer.getvalue()
 
 
 def _refuse_other_columns(schema: pa.Schema) -> None:
