@@ -301,6 +301,12 @@ ENTRIES = (
         "training_overhead.md",
     ),
     Entry(
+        "training_evaluation",
+        "Evaluating with workers and shares",
+        "One study evaluated by one process, by two workers, and by two processes under torchrun.",
+        "python benchmarks/training_evaluation.py --write benchmarks/training_evaluation.md",
+    ),
+    Entry(
         "training_recomputed",
         "The record, recomputed",
         "Losses, gradients, bounds, ratios and counts of random arms, computed again.",

@@ -18,15 +18,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from measuring import add_load_option, conditions, publish, quiet
 
 STUDY = """\
 seeds = [1]
@@ -95,9 +95,8 @@ def counts(document: dict[str, Any]) -> list[Any]:
 
 
 def table(
-    found: dict[str, list[tuple[float, float, float]]], samples: int, same: bool, loads: list[float]
+    found: dict[str, list[tuple[float, float, float]]], samples: int, same: bool, load: float
 ) -> str:
-    packages = ", ".join(f"{n} {version(n)}" for n in ("torch", "trl", "transformers"))
     one = statistics.median(wall for wall, _, _ in found["one process"])
     lines = [
         "# Time of an evaluation: one process, workers, shares",
@@ -107,9 +106,7 @@ def table(
         f"500 tasks x {samples} greedy answers of the addition model; a study of 4 evaluations of "
         "the base and 2 runs of one",
         f"round, evaluated once each. Medians of {len(found['one process'])} turns; one thread a "
-        f"process. {os.cpu_count()} cores, {platform.machine()}, load",
-        f"{min(loads):.1f} to {max(loads):.1f} while it was measured. Python "
-        f"{platform.python_version()}, {packages}.",
+        f"process. {conditions(load, 'torch', 'trl', 'transformers')}",
         f"The same right answers of every task in all three: {'yes' if same else 'NO'}.",
         "",
         "| way | evaluation of the base | run with its evaluation | whole command | "
@@ -126,24 +123,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--samples", type=int, default=64)
-    parser.add_argument("--write", metavar="FILE")
+    parser.add_argument("--write", type=Path, help="write the table to this file")
+    add_load_option(parser)
     options = parser.parse_args()
+    load = quiet(options)
     found: dict[str, list[tuple[float, float, float]]] = {way: [] for way in WAYS}
-    loads, same, first = [], True, None
+    same, first = True, None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "study.toml").write_text(STUDY.replace("SAMPLES", str(options.samples)))
         for turn in range(options.turns):
             for way in WAYS:
-                loads.append(os.getloadavg()[0])
                 seconds, document = start(folder, way, turn)
                 found[way].append((seconds, *piece_seconds(document)))
                 first = first or counts(document)
                 same = same and counts(document) == first
-    text = table(found, options.samples, same, loads)
-    print(text, end="")
-    if options.write:
-        Path(options.write).write_text(text)
+    publish(table(found, options.samples, same, load), options)
     return int(not same)
 
 

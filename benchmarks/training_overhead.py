@@ -22,17 +22,17 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import platform
 import random
 import statistics
 import sys
 import tempfile
 import time
 import warnings
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+from measuring import add_load_option, conditions, publish, quiet
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -170,8 +170,7 @@ def overhead(pairs: list[tuple[float, float]]) -> float:
     return 100 * (statistics.median(ours / plain for ours, plain in pairs) - 1)
 
 
-def table(pairs: Pairs, loads: tuple[float, float]) -> str:
-    packages = ", ".join(f"{n} {version(n)}" for n in ("torch", "trl", "transformers"))
+def table(pairs: Pairs, load: float) -> str:
     plain = statistics.median(plain for runs in pairs.values() for _, plain in runs)
     lines = [
         "# Cost of the record, per update",
@@ -184,9 +183,8 @@ def table(pairs: Pairs, loads: tuple[float, float]) -> str:
         "with the same rollouts (learning rate",
         "0). The overhead is the median of the ratios within pairs; the last column has it from "
         "every other pair and from the",
-        "rest, which says how firm it is. One thread. Load average "
-        f"{loads[0]:.1f} before and {loads[1]:.1f} after, on {os.cpu_count()} cores.",
-        f"Python {platform.python_version()}, {packages}; {platform.machine()}.",
+        "rest, which says how firm it is. One thread.",
+        conditions(load, "torch", "trl", "transformers"),
         "Trained, the fixed clip's weights equalled plain TRL's, bit for bit.",
         "",
         "| trainer | clip | level | ms per update | over plain TRL | goal | half of the pairs, "
@@ -211,22 +209,20 @@ def table(pairs: Pairs, loads: tuple[float, float]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repeats", type=int, default=30)
-    parser.add_argument("--write", metavar="FILE")
+    parser.add_argument("--write", type=Path, help="write the table to this file")
+    add_load_option(parser)
     options = parser.parse_args()
     if options.repeats < 2:
         parser.error("--repeats must be 2 or more: each half of the pairs has its median")
+    load = quiet(options)
     warnings.simplefilter("ignore")
     import torch
 
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         same_weights(Path(folder))
-        before = os.getloadavg()[0]
         pairs = measure(Path(folder), options.repeats)
-    text = table(pairs, (before, os.getloadavg()[0]))
-    print(text, end="")
-    if options.write:
-        Path(options.write).write_text(text)
+    publish(table(pairs, load), options)
     limits = {kind: GOALS.get(kind.partition("/")[2]) for kind in pairs}
     return int(any(limit and overhead(pairs[kind]) > limit for kind, limit in limits.items()))
 
