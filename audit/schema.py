@@ -403,10 +403,10 @@ def _any_whole_floats(node: _Node, values: list[Any]) -> bool:
 
 
 def _of_kind(kind: type[T], values: list[Any]) -> list[T]:
-    """Return the values of one type, without a copy where all are."""
+    """Return the values of a type, or of one made of it; without a copy where all are."""
     if set(map(type, values)) == {kind}:
         return values
-    return [value for value in values if type(value) is kind]
+    return [value for value in values if isinstance(value, kind)]
 
 
 def _whole_numbers(node: _Node, value: Any) -> Any:

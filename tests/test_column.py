@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from audit.column import Column, ratios
 from audit.outcomes_file import make_columns, with_columns
+from audit.results import load
 from audit.stats.draws import _tallied
 from audit.stats.stems import _part_alike, stem_clusters, stem_of
 
@@ -112,3 +113,14 @@ def test_codes_are_tallied_alike_whether_sorted_or_counted(codes: list[int], bou
     found, numbers = _tallied(np.array(codes, np.int64), bound)
     expected = sorted(Counter(codes).items())
     assert list(zip(found.tolist(), numbers.tolist(), strict=True)) == expected
+
+
+def test_whole_floats_of_a_file_are_whole_numbers_in_its_columns() -> None:
+    block = {"task_ids": ["a", 4.0, "c"], "correct": [1.0, 0, 1], "samples": [2, 2.0, 2]}
+    document: dict[str, Any] = {"schema_version": 2, "method": "m"}
+    document["seed_results"] = [{"seed": 1, "evaluation": block}]
+    evaluation = load(document).runs[0].evaluations[0]
+    assert evaluation.task_ids == ("a", "4", "c")
+    assert [*map(repr, evaluation.counts or ()), *map(repr, evaluation.samples or ())] == [
+        *("1", "0", "1", "2", "2", "2")
+    ]

@@ -131,16 +131,18 @@ def _from_scores(
     if low is None or high is None or high <= low:
         return "the metric's scale has no bounds, so its scores cannot be compared"
     width = Fraction(repr(float(high))) - Fraction(repr(float(low)))
-    if any(not low <= score <= high for score in scores):
+    if scores and not low <= min(scores) <= max(scores) <= high:
         return f"a score lies outside the metric's scale, {low:g} to {high:g}"
     bottom = Fraction(repr(float(low)))
-    rates = [(Fraction(repr(float(score))) - bottom) / width for score in scores]
-    denominator = _denominator(rates)
-    counts = [round(rate * denominator) for rate in rates]
-    return _described(evaluation, counts, [denominator] * len(counts), 1)
+    # Of very many tasks few have a score of their own.
+    rates = {score: (Fraction(repr(float(score))) - bottom) / width for score in set(scores)}
+    denominator = _denominator(rates.values())
+    right = {score: round(rate * denominator) for score, rate in rates.items()}
+    counts = Column([right[score] for score in scores])
+    return _described(evaluation, counts, Column([denominator] * len(counts)), 1)
 
 
-def _denominator(rates: Sequence[Fraction]) -> int:
+def _denominator(rates: Iterable[Fraction]) -> int:
     """Return the least denominator up to 4096 that explains every rate, else a fine lattice."""
     common = 1
     for rate in set(rates):

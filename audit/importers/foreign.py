@@ -6,7 +6,7 @@ import csv
 import io
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ from audit.errors import ImportRefused, InputError
 from audit.reading import LARGEST_FILE_BYTES, Source, parse, read_source
 
 _ZSTANDARD = 93
+# How Arrow's files and streams begin.
+ARROW_HEADS = (b"ARROW1", b"\xff\xff\xff\xff")
 # What zipfile raises for a damaged or encrypted member.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError)
 
@@ -108,7 +110,9 @@ def from_source(source: Source) -> Foreign:
     if data.startswith(b"PK\x03\x04"):
         return Foreign(source, _archive(source))
     if data.startswith(b"PAR1"):
-        return Foreign(source, _parquet(source))
+        return Foreign(source, _typed(source, "Parquet", _parquet_frame))
+    if data.startswith(ARROW_HEADS):
+        return Foreign(source, _typed(source, "Arrow", _arrow_frame))
     head = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if name.endswith((".jsonl", ".ndjson")):
         return _json_lines(source)
@@ -202,24 +206,36 @@ def _refuse_unclear_columns(columns: Sequence[str], path: str) -> None:
             raise ImportRefused(f"the column {name!r} is there twice", path=path)
 
 
-def _parquet(source: Source) -> ForeignTable:
-    try:
-        import pandas
+def _parquet_frame(data: bytes) -> Any:
+    import pandas
 
-        frame = pandas.read_parquet(io.BytesIO(source.data))
+    return pandas.read_parquet(io.BytesIO(data))
+
+
+def _arrow_frame(data: bytes) -> Any:
+    from pyarrow import ipc
+
+    opened = ipc.open_file if data.startswith(ARROW_HEADS[0]) else ipc.open_stream
+    return opened(io.BytesIO(data)).read_all().to_pandas()
+
+
+def _typed(source: Source, kind: str, framed: Callable[[bytes], Any]) -> ForeignTable:
+    try:
+        frame = framed(source.data)
     except ImportError:
+        article = "an" if kind == "Arrow" else "a"
         raise InputError(
-            "a Parquet file; reading it needs `pip install recipe-audit[parquet]`",
+            f"{article} {kind} file; reading it needs `pip install recipe-audit[parquet]`",
             path=source.name,
         ) from None
     except Exception as error:  # pyarrow raises many kinds for a broken file
-        raise _unreadable_parquet(error, source) from None
+        raise _unreadable(kind, error, source) from None
     columns = tuple(str(name) for name in frame.columns)
     _refuse_unclear_columns(columns, source.name)
     try:
         frame = frame.astype(object).where(frame.notna(), None)
     except Exception as error:  # texts are decoded only here
-        raise _unreadable_parquet(error, source) from None
+        raise _unreadable(kind, error, source) from None
     rows = tuple(
         {name: _plain(value) for name, value in zip(columns, row, strict=True)}
         for row in frame.itertuples(index=False, name=None)
@@ -227,8 +243,8 @@ def _parquet(source: Source) -> ForeignTable:
     return ForeignTable(columns, rows)
 
 
-def _unreadable_parquet(error: Exception, source: Source) -> InputError:
-    return InputError(f"not readable as Parquet: {error}"[:200], path=source.name)
+def _unreadable(kind: str, error: Exception, source: Source) -> InputError:
+    return InputError(f"not readable as {kind}: {error}"[:200], path=source.name)
 
 
 def _plain(value: Any) -> Any:

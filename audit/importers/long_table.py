@@ -1,4 +1,4 @@
-"""Long tables (CSV, Parquet, JSON Lines): one outcome a row, its arm, seed and task in columns.
+"""Long tables (CSV, Parquet, Arrow, JSON Lines): an outcome a row; arm, seed and task in columns.
 
 A row is never a training run: runs are told apart by a seed or run column alone, and rows that
 repeat under one task are further answers to it. Outcomes are paired by task id, so that the order

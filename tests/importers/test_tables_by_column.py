@@ -73,6 +73,14 @@ def written(folder: Path, kind: str, columns: list[str], rows: list[tuple[Any, .
 
         cells = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
         parquet.write_table(pyarrow.table(cells), path, row_group_size=max(7, len(rows) // 8))
+    elif kind in ("arrow", "arrows"):
+        from pyarrow import ipc
+
+        cells = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
+        table = pyarrow.table(cells)
+        opened = ipc.new_file if kind == "arrow" else ipc.new_stream
+        with opened(path, table.schema) as stream:
+            stream.write_table(table, max_chunksize=max(7, len(rows) // 8))
     elif kind == "jsonl":
         lines = [json.dumps(dict(zip(columns, row, strict=True))) for row in rows]
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -89,7 +97,8 @@ def written(folder: Path, kind: str, columns: list[str], rows: list[tuple[Any, .
     return path
 
 
-KINDS = ("csv", "quoted.csv", "parquet", "jsonl")
+KINDS = ("csv", "quoted.csv", "parquet", "arrow", "arrows", "jsonl")
+TYPED = ("parquet", "arrow", "arrows")
 PLAIN = [
     (arm, seed, f"t{task}", sample, (seed + task * 3 + sample + len(arm)) % 3 // 2)
     for arm in ("dapo", "grpo")
@@ -175,7 +184,7 @@ def test_plain_tables_are_counted_by_column_and_come_out_the_same(
     assert both(written(tmp_path, kind, columns, rows)).by_column
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize("name", HANDED_OVER)
 def test_other_tables_say_what_the_reader_of_rows_says(
     name: str, kind: str, tmp_path: Path
@@ -272,7 +281,7 @@ def test_any_table_comes_out_the_same_in_both_ways(
     table: tuple[list[str], list[tuple[Any, ...]]], kind: str, tmp_path: Path
 ) -> None:
     columns, rows = table
-    both(written(tmp_path, kind, columns, of_one_type(rows) if kind == "parquet" else rows))
+    both(written(tmp_path, kind, columns, of_one_type(rows) if kind in TYPED else rows))
 
 
 @settings(
@@ -327,7 +336,7 @@ def test_rows_of_many_batches_add_up(kind: str, shuffled: bool, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("_small_blocks")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize(
     ("odd", "says"),
     [
@@ -486,7 +495,7 @@ def test_small_files_are_left_to_the_reader_of_rows(
 
 def test_lines_of_json_have_no_settings_of_a_trainer_by_column_either(tmp_path: Path) -> None:
     said = Options(seed_key="config")
-    for kind, expected in (("csv", True), ("jsonl", False)):
+    for kind, expected in (("csv", True), ("arrow", True), ("jsonl", False)):
         path = written(tmp_path, kind, list(LONG), PLAIN)
         assert (counted_file(str(path), "auto", said) is not None) is expected
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from audit.errors import AuditError
 from audit.importers.by_column.plain import NotPlain
-from audit.importers.foreign import Foreign, delimiter_of, from_source
+from audit.importers.foreign import ARROW_HEADS, Foreign, delimiter_of, from_source
 from audit.reading import LARGEST_INTEGER, Source
 
 if TYPE_CHECKING:
@@ -86,6 +86,10 @@ class TableFile(ABC):
             raise NotPlain("numbers that are not finite")
         return few
 
+    def _take_sha256(self) -> None:
+        with Path(self.name).open("rb") as file:
+            self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+
     @abstractmethod
     def _sample(self) -> bytes:
         """Return a file of the same kind that holds a few of the rows."""
@@ -124,10 +128,10 @@ def opened(path: str) -> TableFile | None:
             head = file.read(8)
     except (OSError, ValueError):
         return None
-    packed, lower = head.startswith(b"PAR1"), path.lower()
+    packed, lower = head.startswith((b"PAR1", *ARROW_HEADS)), path.lower()
     kind: type[TableFile] | None = None
     if packed:
-        kind = _Parquet
+        kind = _Parquet if head.startswith(b"PAR1") else _Arrow
     elif lower.endswith((".jsonl", ".ndjson")):
         kind = _JsonLines
     elif lower.endswith((".csv", ".tsv")) and not head.startswith(b"PK\x03\x04"):
@@ -316,7 +320,7 @@ def _of_finite_numbers(table: pa.Table) -> pa.Table:
     return table
 
 
-# ---- Parquet --------------------------------------------------------------------------------
+# ---- columns --------------------------------------------------------------------------------
 
 
 class _Parquet(TableFile):
@@ -347,11 +351,7 @@ class _Parquet(TableFile):
         import pyarrow as pa
         from pyarrow import parquet
 
-        digest = hashlib.sha256()
-        with Path(self.name).open("rb") as whole:
-            while data := whole.read(BLOCK_BYTES):
-                digest.update(data)
-        self.sha256 = digest.hexdigest()
+        self._take_sha256()
         with parquet.ParquetFile(self.name) as schema_only:
             texts = [
                 field.name
@@ -367,6 +367,54 @@ class _Parquet(TableFile):
             for batch in file.iter_batches(batch_size=size):
                 batch.validate(full=True)
                 yield batch
+
+
+class _Arrow(TableFile):
+    """Record batches as they lie in memory: a file, or a stream."""
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        self._take_sha256()
+        for batch in self._stored():
+            for start in range(0, batch.num_rows, _BATCH_ROWS):
+                part = batch.slice(start, _BATCH_ROWS)
+                part.validate(full=True)
+                yield part
+
+    def _stored(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        with pa.OSFile(self.name) as file:
+            if file.read(len(ARROW_HEADS[0])) == ARROW_HEADS[0]:
+                reader = ipc.open_file(file)
+                for number in range(reader.num_record_batches):
+                    yield reader.get_batch(number)
+            else:
+                file.seek(0)
+                yield from ipc.open_stream(file)
+
+    def _sample(self) -> bytes:
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        pieces: list[pa.RecordBatch] = []
+        rows = 0
+        try:
+            for batch in self._stored():
+                rows += batch.num_rows
+                if len(pieces) < _PLACES:
+                    pieces.append(batch.slice(0, _PIECE_ROWS * _PLACES))
+                elif rows >= SMALLEST_ROWS:
+                    break
+            if rows < SMALLEST_ROWS or not pieces:
+                raise NotPlain("few rows")
+            _refuse_other_columns(pieces[0].schema)
+            buffer = io.BytesIO()
+            with ipc.new_file(buffer, pieces[0].schema) as writer:
+                writer.write_table(pa.Table.from_batches(pieces))
+        except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
+            raise NotPlain(f"not read by pyarrow: {error}") from None
+        return buffer.getvalue()
 
 
 def _refuse_other_columns(schema: pa.Schema) -> None:
