@@ -56,7 +56,7 @@ WAYS = {
     "one process": ("-m", "audit", "train"),
     "two workers": ("-m", "audit", "train", "--workers", "2"),
     "two processes, torchrun": (
-        *("-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0"),
+        *("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"),
         *("-m", "audit", "train"),
     ),
 }
