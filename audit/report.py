@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -244,18 +244,23 @@ class _Tally:
         except Exception as error:
             self.raised = True
             self.findings.append(_bug(error))
-        shown, unchecked = said.shown(), said.unchecked
-        self.findings += [_finding(rule, one, case.results) for one in shown]
-        self.not_checked += [
-            NotChecked(rule.id, rule.slug, one.reason, one.pointer) for one in unchecked
-        ]
-        failed = said.failed(rule) if shown else 0
-        reasons = tuple(one.reason for one in unchecked) if unchecked else ()
+        failed = 0
+        reasons: tuple[str, ...] = ()
+        if shown := said.shown():
+            self.findings += [_finding(rule, one, case.results) for one in shown]
+            failed = said.failed(rule)
+        if unchecked := said.unchecked:
+            self.not_checked += [
+                NotChecked(rule.id, rule.slug, one.reason, one.pointer) for one in unchecked
+            ]
+            reasons = tuple(one.reason for one in unchecked)
         self.rules.append(RuleResult(rule.id, said.passed, failed, reasons))
 
 
 class _Said:
     """What one rule says; a flood of findings is counted, not kept."""
+
+    __slots__ = ("_count", "_first", "_last", "passed", "unchecked")
 
     def __init__(self) -> None:
         self.passed = 0
@@ -288,12 +293,11 @@ class _Said:
         return [*self._first, replace(self._last, message=message)]
 
 
-def _results(rule: Rule, case: Case) -> Iterator[CheckResult]:
+def _results(rule: Rule, case: Case) -> Iterable[CheckResult]:
     """Ask a rule; without a sound document only the families that read the text run."""
     if case.results.sound is None and rule.family not in ("READ", "SCHEMA"):
-        yield Unchecked("the file breaks its contract, see the schema findings")
-        return
-    yield from rule.check(case)
+        return (Unchecked("the file breaks its contract, see the schema findings"),)
+    return rule.check(case)
 
 
 def _finding(rule: Rule, found: Failed, results: Results) -> Finding:

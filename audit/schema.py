@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
@@ -133,6 +133,7 @@ def nearest_key(document: Any, pointer: str) -> str | None:
     return known[near[0]] if near else None
 
 
+@lru_cache(maxsize=4096)
 def _letters(key: str) -> str:
     """Return a key without case, punctuation and letters of other scripts, which look like ours."""
     plain = unicodedata.normalize("NFKC", key).casefold()

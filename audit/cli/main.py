@@ -215,6 +215,8 @@ def run() -> NoReturn:
             sys.exit(_told(error))
         gc.enable()
         gc.freeze()
+        # A file makes thousands of containers and few cycles: 700 of them are no reason to look.
+        gc.set_threshold(200_000)
         if options.command in _READ_AND_END:
             # What is read lives to the end of the process; walking it for cycles again and again
             # took a third of the time on a 50 MB file, which holds half a million containers.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from audit.facts.measurements import Measurement
+from audit.facts.memo import once
 from audit.facts.starts import PairedStart
-from audit.facts.training_logs import ArmLog, RunLog
+from audit.facts.training_logs import ArmLog, RunLog, read_logs
 from audit.results import Arm, Evaluation, Results, Run
 from audit.rules.case import Case
 from audit.rules.check import Unchecked
@@ -53,16 +55,19 @@ def _versus(case: Case) -> Iterable[Versus | Unchecked]:
         yield Versus(case.results, case.results.arms[0], other)
 
 
-def _arm_logs(case: Case) -> Iterable[ArmLog | Unchecked]:
-    for arm in case.logs:
-        yield arm if arm.runs else Unchecked("no training log", arm.arm.pointer)
+@once
+def _arm_logs(results: Results) -> tuple[ArmLog | Unchecked, ...]:
+    return tuple(arm if arm.runs else _without_log(arm) for arm in read_logs(results))
 
 
-def _run_logs(case: Case) -> Iterable[RunLog | Unchecked]:
-    for arm in case.logs:
-        if not arm.runs:
-            yield Unchecked("no training log", arm.arm.pointer)
-        yield from arm.runs
+@once
+def _run_logs(results: Results) -> tuple[RunLog | Unchecked, ...]:
+    logs = read_logs(results)
+    return tuple(chain.from_iterable(arm.runs or (_without_log(arm),) for arm in logs))
+
+
+def _without_log(arm: ArmLog) -> Unchecked:
+    return Unchecked("no training log", arm.arm.pointer)
 
 
 SCOPES: dict[type, Scope] = {
@@ -73,6 +78,6 @@ SCOPES: dict[type, Scope] = {
     Run: Scope(lambda case: case.results.runs, "run"),
     Measurement: Scope(lambda case: case.measurements, "evaluation"),
     Evaluation: Scope(lambda case: case.evaluations, "evaluation"),
-    ArmLog: Scope(_arm_logs, "training log"),
-    RunLog: Scope(_run_logs, "training log"),
+    ArmLog: Scope(lambda case: _arm_logs(case.results), "training log"),
+    RunLog: Scope(lambda case: _run_logs(case.results), "training log"),
 }
