@@ -16,7 +16,7 @@ from audit.column import Column
 from audit.errors import InputError, OutcomesError
 from audit.outcome_columns import COLUMNS, Known, NotExactError, packed, unpacked
 from audit.pointer import join, parts
-from audit.reading import Source
+from audit.reading import LFS_POINTER, NOT_FETCHED, Source
 
 KEY = "outcomes"
 FORMAT = "parquet"
@@ -292,6 +292,8 @@ def _read(said: Mapping[str, Any], source: Source, known: Known) -> Any:
     if source.beside is None:
         raise InputError("lies beside a file, and what was read here is none; name the file")
     data = source.beside(said["path"])
+    if data.startswith(LFS_POINTER):
+        raise InputError(NOT_FETCHED)
     digest = hashlib.sha256(data).hexdigest()
     if digest != said["sha256"]:
         raise InputError(

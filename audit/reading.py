@@ -39,6 +39,8 @@ from audit.stores import kind_of, opened
 LARGEST_INTEGER = 2**53
 DEEPEST = 200
 LARGEST_FILE_BYTES = 1 << 30
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+NOT_FETCHED = "a Git LFS pointer, the file itself was not fetched; run `git lfs pull`"
 # One piece holds any file of the usual size, without asking for a gigabyte first.
 _PIECE_BYTES = 1 << 26
 # Less than this is read before msgspec is imported.
@@ -315,11 +317,8 @@ def _refuse_other_formats(source: Source) -> None:
     data = source.data
     if not data:
         raise InputError("the file is empty (0 bytes)", path=source.name)
-    if data.startswith(b"version https://git-lfs.github.com/spec/"):
-        raise InputError(
-            "a Git LFS pointer, the file itself was not fetched; run `git lfs pull`",
-            path=source.name,
-        )
+    if data.startswith(LFS_POINTER):
+        raise InputError(NOT_FETCHED, path=source.name)
     for magic, what in _NOT_JSON:
         if data.startswith(magic):
             raise InputError(what, path=source.name)

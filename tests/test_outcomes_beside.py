@@ -247,6 +247,11 @@ FAULTS: list[tuple[str, Callable[[Path], object], str]] = [
         "column 'samples' has an integer beyond 2^53",
     ),
     (
+        "not fetched",
+        lambda f: sidecar(f).write_bytes(b"version https://git-lfs.github.com/spec/v1\n"),
+        "a Git LFS pointer, the file itself was not fetched; run `git lfs pull`",
+    ),
+    (
         "texts by what they add",
         lambda f: other_columns(
             f, lambda t: t, use_dictionary=False, column_encoding={"task": "DELTA_BYTE_ARRAY"}
@@ -624,13 +629,18 @@ def test_outcomes_that_no_commit_holds_are_missing_at_a_revision(
     assert "is not there at commit" in err
 
 
-@pytest.mark.parametrize("act", ["changed", "removed"])
+@pytest.mark.parametrize("act", ["changed", "removed", "moved away", "behind a link"])
 def test_a_branch_that_changes_only_outcomes_has_their_study_judged(
     act: str, committed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = sidecar(committed)
     if act == "changed":
         path.write_bytes(path.read_bytes() + b"\n")
+    elif act == "moved away":
+        path.rename(committed.parent / "kept.parquet")
+    elif act == "behind a link":
+        path.parent.rename(committed.parent.parent / "elsewhere")
+        path.parent.symlink_to(committed.parent.parent / "elsewhere")
     else:
         path.unlink()
     written(committed.parent / "other.json", {**study(), "method": "other"})
