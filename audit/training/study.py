@@ -36,7 +36,6 @@ from audit.training.run import (
     ArmSource,
     Bench,
     evaluate_base,
-    is_main_process,
     run,
     settle,
     visible_gpus,
@@ -222,7 +221,7 @@ def carry_out(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]
     """Make one piece, in whatever process this is, and note the commit it was made at."""
     progress = Throttled(report, piece.name)
     if piece.arm is None:
-        record = evaluate_base(bench, piece.number, progress) if is_main_process() else {}
+        record = evaluate_base(bench, piece.number, progress)
     else:
         record = run(bench, piece.arm, piece.number, progress, piece.fingerprint)
     commit = code_commit()
@@ -246,8 +245,8 @@ def run_study(
     A finished run is never made again, and neither is one that diverged; one that failed is where
     ``retry_failed`` says so, and its record then says how it ended before.
 
-    Under ``torchrun`` every process calls this; they train each run together, and the main one
-    alone evaluates and writes.
+    Under ``torchrun`` every process calls this; they make each piece together, and the main one
+    alone writes.
     """
     together = world_size() > 1
     if together and (workers > 1 or scheduler is not None):
@@ -312,24 +311,12 @@ def _process_group(study: StudyFile) -> Any:
 
 
 def _carry_out_together(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]:
-    """Make one piece on all processes, and return the main one's record: it alone evaluates.
-
-    Where the main process cannot evaluate the base, all say why: none waits for it in vain.
-    """
+    """Make one piece on all processes, and return the main one's record, with its minutes."""
     from accelerate.utils import broadcast_object_list
 
-    reason = None
-    try:
-        record = carry_out(bench, piece, report)
-    except UsageError as error:
-        if piece.arm is not None:
-            raise
-        record, reason = {}, error.message
-    box: list[Any] = broadcast_object_list([record, reason], from_process=0)
-    if box[1] is not None:
-        raise UsageError(box[1])
-    made: dict[str, Any] = box[0]
-    return made
+    made = [carry_out(bench, piece, report)]
+    broadcast_object_list(made, from_process=0)  # in place
+    return made[0]
 
 
 def _make(
