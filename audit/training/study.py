@@ -43,6 +43,7 @@ from audit.training.run import (
 )
 from audit.training.study_file import PlannedArm, Reward, StudyFile
 from audit.training.tasks.benchmarks import FurtherBenchmark, read_benchmark
+from audit.training.tasks.lm_eval_task import read_lm_eval
 from audit.writing import write_whole
 
 if TYPE_CHECKING:
@@ -102,14 +103,15 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
 
 def _benchmarks(study: StudyFile, path: str, first: str) -> list[FurtherBenchmark]:
     """Read the further benchmarks; the name ``first`` is taken."""
-    found = []
+    found: list[FurtherBenchmark] = []
     for index, setting in enumerate(study.evaluation.benchmarks):
         where = f"evaluation.benchmarks[{index}]"
         if setting.benchmark == first:
             message = f"{first!r} is the name of another benchmark"
             raise located(path, f"{where}.benchmark", message)
         with task_errors(path, where):
-            found.append(read_benchmark(setting, Path(path).parent))
+            read = read_lm_eval if setting.task else read_benchmark
+            found.append(read(setting, Path(path).parent))
     return found
 
 
