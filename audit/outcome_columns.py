@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from audit.column import Column
 from audit.errors import InputError
+from audit.numerals import counted
 from audit.reading import LARGEST_FILE_BYTES, LARGEST_INTEGER
 
 INSTALL = "pip install recipe-audit[parquet]"
@@ -19,6 +21,8 @@ COLUMNS = _LABELS | _COUNTS | _NUMBERS
 _LIST_OF = {column: name for name, column in COLUMNS.items()}
 _NOT_NEGATIVE = frozenset(_COUNTS) | {"mean_tokens", "mean_seconds"}
 _BYTES_A_VALUE = 8
+# Texts as what they add to the one before them: a few bytes can stand for any number.
+_ENDLESS = "DELTA_BYTE_ARRAY"
 
 
 class NotExactError(ValueError):
@@ -67,7 +71,7 @@ def packed(lists: Mapping[str, Any]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def unpacked(data: bytes, rows: int, known: KnownLabels) -> dict[str, Any]:
+def unpacked(data: bytes, rows: int, known: Known) -> dict[str, Any]:
     """Return the lists of a file by their names in the block.
 
     Parameters
@@ -76,8 +80,8 @@ def unpacked(data: bytes, rows: int, known: KnownLabels) -> dict[str, Any]:
         The file.
     rows : int
         How many rows it must have.
-    known : KnownLabels
-        Labels of earlier files; those of this one are added.
+    known : Known
+        What earlier files of the same document held; this one is added.
 
     Raises
     ------
@@ -91,22 +95,24 @@ def unpacked(data: bytes, rows: int, known: KnownLabels) -> dict[str, Any]:
         names = metadata.schema.names
         _refuse_other_shapes(metadata, names, rows)
         labels = {n: _as_stored(data, metadata, n) for n in _LABELS.values() if n in names}
+        wanted = [name for name in names if labels.get(name) not in known.labels]
+        known.take(_size(metadata, [names.index(name) for name in wanted]))
         file = parquet.ParquetFile(
             pyarrow.BufferReader(data),
             # As a dictionary, text that repeats a million times is kept once.
             read_dictionary=[name for name, stored in labels.items() if stored.repeats],
             metadata=metadata,
         )
-        table = file.read([name for name in names if labels.get(name) not in known])
+        table = file.read(wanted)
         columns = {}
         for name in names:
             stored = labels.get(name)
             if stored is None:
                 columns[name] = _numbers(name, table.column(name))
-            elif stored in known:
-                columns[name] = known[stored]
+            elif stored in known.labels:
+                columns[name] = known.labels[stored]
             else:
-                columns[name] = known[stored] = _labels(name, table.column(name))
+                columns[name] = known.labels[stored] = _labels(name, table.column(name))
     except InputError:
         raise
     except Exception as error:  # pyarrow raises many kinds for a broken file
@@ -122,8 +128,36 @@ class Stored(NamedTuple):
     repeats: bool
 
 
-KnownLabels = dict[Stored, Column]
-"""Labels of the files that were read, so that equal ids are one object."""
+@dataclass(slots=True)
+class Known:
+    """What the files of one document held so far.
+
+    Attributes
+    ----------
+    labels : dict of Stored to Column
+        So that equal ids are one object.
+    size : int
+        Bytes that all that was read unpacks to.
+    """
+
+    labels: dict[Stored, Column] = field(default_factory=dict)
+    size: int = 0
+
+    def take(self, size: int) -> None:
+        """Add the size of a file: a few bytes can unpack to a million values, and be named often.
+
+        Raises
+        ------
+        InputError
+            When that is more than is read.
+        """
+        if size > LARGEST_FILE_BYTES:
+            raise InputError("unpacks to more than 1 GiB, the most that is read")
+        self.size += size
+        if self.size > LARGEST_FILE_BYTES:
+            raise InputError(
+                "unpacks, with those before it, to more than 1 GiB, the most that is read"
+            )
 
 
 def _as_stored(data: bytes, metadata: Any, name: str) -> Stored:
@@ -151,10 +185,19 @@ def _refuse_other_shapes(metadata: Any, names: Sequence[str], rows: int) -> None
         raise InputError("has no column")
     if metadata.num_rows != rows:
         raise InputError(f"has {metadata.num_rows:,} rows, the block says {rows:,}")
-    groups = range(metadata.num_row_groups)
-    unpacked = sum(metadata.row_group(group).total_byte_size for group in groups)
-    if max(unpacked, rows * len(names) * _BYTES_A_VALUE) > LARGEST_FILE_BYTES:
-        raise InputError("unpacks to more than 1 GiB, the most that is read")
+    for group in range(metadata.num_row_groups):
+        for place, name in enumerate(names):
+            if _ENDLESS in metadata.row_group(group).column(place).encodings:
+                raise InputError(f"column {name!r} is encoded as {_ENDLESS}, expected PLAIN")
+
+
+def _size(metadata: Any, places: Sequence[int]) -> int:
+    """Return the bytes that columns unpack to, as lists at least."""
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+    said = sum(
+        int(group.column(place).total_uncompressed_size) for group in groups for place in places
+    )
+    return max(said, int(metadata.num_rows) * len(places) * _BYTES_A_VALUE)
 
 
 def _numbers(name: str, column: Any) -> Column:
@@ -181,7 +224,7 @@ def _checked(name: str, values: Any) -> Column:
 
 def _refuse_empty_values(name: str, column: Any) -> None:
     if column.null_count:
-        raise InputError(f"column {name!r} has {column.null_count:,} empty values")
+        raise InputError(f"column {name!r} has {counted(column.null_count, 'empty value')}")
 
 
 def _labels(name: str, column: Any) -> Column:

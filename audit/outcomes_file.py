@@ -14,9 +14,9 @@ from typing import Any, TypeGuard
 
 from audit.column import Column
 from audit.errors import InputError, OutcomesError
-from audit.outcome_columns import COLUMNS, KnownLabels, NotExactError, packed, unpacked
+from audit.outcome_columns import COLUMNS, Known, NotExactError, packed, unpacked
 from audit.pointer import join, parts
-from audit.reading import Source
+from audit.reading import LFS_POINTER, NOT_FETCHED, Source
 
 KEY = "outcomes"
 FORMAT = "parquet"
@@ -99,7 +99,7 @@ def read_beside(document: Any, source: Source) -> dict[str, dict[str, Any]]:
         file and the block.
     """
     found: dict[str, dict[str, Any]] = {}
-    known: KnownLabels = {}
+    known = Known()
 
     def read(pointer: str, block: dict[str, Any]) -> dict[str, Any]:
         said = block.get(KEY)
@@ -272,8 +272,9 @@ def _keeps_the_schema(said: Any) -> TypeGuard[Mapping[str, Any]]:
         and isinstance(said.get("sha256"), str)
         and _SHA256.fullmatch(said["sha256"]) is not None
         and said.get("format") == FORMAT
-        and isinstance(said.get("rows"), int)
+        and isinstance(said.get("rows"), int | float)
         and not isinstance(said["rows"], bool)
+        and said["rows"] == said["rows"] // 1  # JSON Schema takes 3.0 for an integer
     )
 
 
@@ -286,17 +287,19 @@ def _placed(name: str, pointer: str, path: str) -> Iterator[None]:
         raise OutcomesError(f"{path}: {error.message}", path=name, pointer=pointer) from None
 
 
-def _read(said: Mapping[str, Any], source: Source, known: KnownLabels) -> Any:
+def _read(said: Mapping[str, Any], source: Source, known: Known) -> Any:
     _refuse_other_places(said["path"])
     if source.beside is None:
         raise InputError("lies beside a file, and what was read here is none; name the file")
     data = source.beside(said["path"])
+    if data.startswith(LFS_POINTER):
+        raise InputError(NOT_FETCHED)
     digest = hashlib.sha256(data).hexdigest()
     if digest != said["sha256"]:
         raise InputError(
             f"has changed: its SHA-256 begins {digest[:12]}, the block says {said['sha256'][:12]}"
         )
-    return unpacked(data, said["rows"], known)
+    return unpacked(data, int(said["rows"]), known)
 
 
 def _refuse_other_places(path: str) -> None:

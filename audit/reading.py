@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
@@ -38,6 +39,8 @@ from audit.stores import kind_of, opened
 LARGEST_INTEGER = 2**53
 DEEPEST = 200
 LARGEST_FILE_BYTES = 1 << 30
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+NOT_FETCHED = "a Git LFS pointer, the file itself was not fetched; run `git lfs pull`"
 # One piece holds any file of the usual size, without asking for a gigabyte first.
 _PIECE_BYTES = 1 << 26
 # Less than this is read before msgspec is imported.
@@ -272,15 +275,15 @@ def _count(column: list[Any], levels: int) -> _Count:
 
     A container that no sample showed, or below too many levels, is missing from the count.
     """
-    objects = [value for value in column if type(value) is dict]
-    lists = [value for value in column if type(value) is list]
+    kinds = set(map(type, column))
+    objects, lists = (_of_kind(kind, column, kinds) for kind in _CONTAINERS)
     containers, members = len(objects) + len(lists), sum(map(len, objects))
     below: list[list[Any]] = []
     if levels > 1:
         shown = chain.from_iterable(map(dict.items, _sample(objects)))
         keys = dict.fromkeys(key for key, value in shown if type(value) in _CONTAINERS)
-        below += [[one.get(key) for one in objects] for key in keys]
-        if not _CONTAINERS.isdisjoint(map(type, chain.from_iterable(_sample(lists)))):
+        below += [_values(key, objects) for key in keys]
+        if not set(_CONTAINERS).isdisjoint(map(type, chain.from_iterable(_sample(lists)))):
             below.append(list(chain.from_iterable(lists)))
     for inner in below:
         found = _count(inner, levels - 1)
@@ -288,8 +291,22 @@ def _count(column: list[Any], levels: int) -> _Count:
     return _Count(containers, members)
 
 
-_CONTAINERS = frozenset({dict, list})
+_CONTAINERS = (dict, list)
 _SAMPLE = 16
+
+
+def _of_kind(kind: type, column: list[Any], kinds: set[type]) -> list[Any]:
+    """Return the values of one type; without a copy where all are."""
+    if kind not in kinds:
+        return []
+    return column if len(kinds) == 1 else [value for value in column if type(value) is kind]
+
+
+def _values(key: str, objects: list[Any]) -> list[Any]:
+    try:
+        return list(map(itemgetter(key), objects))
+    except KeyError:
+        return [one.get(key) for one in objects]
 
 
 def _sample(values: Sequence[T]) -> Sequence[T]:
@@ -300,11 +317,8 @@ def _refuse_other_formats(source: Source) -> None:
     data = source.data
     if not data:
         raise InputError("the file is empty (0 bytes)", path=source.name)
-    if data.startswith(b"version https://git-lfs.github.com/spec/"):
-        raise InputError(
-            "a Git LFS pointer, the file itself was not fetched; run `git lfs pull`",
-            path=source.name,
-        )
+    if data.startswith(LFS_POINTER):
+        raise InputError(NOT_FETCHED, path=source.name)
     for magic, what in _NOT_JSON:
         if data.startswith(magic):
             raise InputError(what, path=source.name)

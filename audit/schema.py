@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import chain, islice
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any
 
 from audit.errors import did_you_mean
 from audit.pointer import from_parts, join, natural_key, parts
@@ -29,7 +29,6 @@ _SPELT_ALIKE = 0.85
 _LONGEST_VALUE = 60
 _SLICE = 1024
 RESULTS = "results.v2"  # the name of its schema
-T = TypeVar("T")
 _BELOW = frozenset({"properties", "items", "additionalProperties", "propertyNames", "oneOf"})
 _ANNOTATIONS = frozenset({"$schema", "$id", "$comment", "$defs", "title", "description"}) | {
     "default",
@@ -277,15 +276,10 @@ class _Node:
         return "integer" in _listed(self.fragment.get("type"))
 
     @cached_property
-    def integers(self) -> tuple[str, ...]:
-        """The named keys at or below which the schema wants integers."""
-        return tuple(key for key, node in self.members.items() if node.counts)
-
-    @cached_property
     def counts(self) -> bool:
         """Whether the schema wants an integer here or anywhere below."""
-        below = [self.others, self.items]
-        return self.integer or bool(self.integers) or any(node.counts for node in below if node)
+        below = [*self.members.values(), self.others, self.items]
+        return self.integer or any(node.counts for node in below if node)
 
     def below(self, value: Any) -> Iterator[tuple[str | int, Any, _Node]]:
         """Yield key, value and node of what lies below a value of whatever type."""
@@ -305,19 +299,20 @@ def with_whole_numbers(document: dict[str, Any]) -> dict[str, Any]:
     JSON Schema calls both an integer, and writers that pass numbers through floats give the first.
     The document itself is returned where it has none; else what changed is copied.
     """
-    root = _schema(RESULTS).root
-    if not _any_whole_floats(root, [document]):
+    if _no_whole_floats().is_valid(document):
         return document
-    copied: dict[str, Any] = _whole_numbers(root, document)
+    copied: dict[str, Any] = _whole_numbers(_schema(RESULTS).root, document)
     return copied
 
 
 def _validator(schema: dict[str, Any]) -> Any:
+    return _validator_of("https://json-schema.org/draft/2020-12/schema", schema)
+
+
+def _validator_of(draft: str, schema: dict[str, Any]) -> Any:
     import jsonschema_rs
 
-    return jsonschema_rs.validator_for(
-        {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-    )
+    return jsonschema_rs.validator_for({"$schema": draft, **schema})
 
 
 @cache
@@ -337,6 +332,32 @@ def _closed(fragment: dict[str, Any]) -> dict[str, Any]:
         if isinstance(fragment.get(keyword), dict):
             closed[keyword] = _closed(fragment[keyword])
     return closed
+
+
+@cache
+def _no_whole_floats() -> Any:
+    """Return a validator that refuses a float wherever the schema wants an integer.
+
+    In draft 4 ``3.0`` is no integer yet (section 3.5 of its core).
+    """
+    definitions = {name: _integers(below) for name, below in results_schema()["$defs"].items()}
+    schema = {**_integers(results_schema()), "$defs": definitions}
+    return _validator_of("http://json-schema.org/draft-04/schema#", schema)
+
+
+def _integers(fragment: dict[str, Any]) -> dict[str, Any]:
+    """Return what a fragment says about integers alone, here and below; other types may stand."""
+    said: dict[str, Any] = {}
+    if "$ref" in fragment:
+        said["$ref"] = fragment["$ref"]
+    if "integer" in _listed(fragment.get("type")):
+        said["type"] = [name for name in _TYPES if name != "number"]
+    if "properties" in fragment:
+        said["properties"] = {k: _integers(below) for k, below in fragment["properties"].items()}
+    for keyword in ("items", "additionalProperties"):
+        if isinstance(fragment.get(keyword), dict):
+            said[keyword] = _integers(fragment[keyword])
+    return said
 
 
 def _faults(node: _Node, value: Any, here: str) -> Iterator[SchemaFault]:
@@ -377,36 +398,6 @@ def _suspects(node: _Node, value: Any) -> Iterator[tuple[str | int, Any, _Node]]
         if not node.entries.is_valid(part):
             for index, item in enumerate(part, start):
                 yield index, item, node.items
-
-
-def _any_whole_floats(node: _Node, values: list[Any]) -> bool:
-    """Whether a float stands where the schema wants an integer; all values of a place at once."""
-    if node.integer:
-        return float in set(map(type, values))
-    objects = _of_kind(dict, values)
-    present = set(chain.from_iterable(objects)) if node.integers else ()
-    for key in node.integers:
-        if key not in present:
-            continue
-        found = [value[key] for value in objects if key in value]
-        if _any_whole_floats(node.members[key], found):
-            return True
-    if node.others is not None and node.others.counts:
-        named = node.members.keys()
-        rest = [value[key] for value in objects for key in value.keys() - named]
-        if rest and _any_whole_floats(node.others, rest):
-            return True
-    if node.items is None or not node.items.counts:
-        return False
-    entries = list(chain.from_iterable(_of_kind(list, values)))
-    return bool(entries) and _any_whole_floats(node.items, entries)
-
-
-def _of_kind(kind: type[T], values: list[Any]) -> list[T]:
-    """Return the values of a type, or of one made of it; without a copy where all are."""
-    if set(map(type, values)) == {kind}:
-        return values
-    return [value for value in values if isinstance(value, kind)]
 
 
 def _whole_numbers(node: _Node, value: Any) -> Any:

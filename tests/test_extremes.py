@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +17,10 @@ from audit.cli.formats.blocks import verdict_lines
 from audit.reading import Source
 from audit.report import Report
 from audit.results import from_source
-from audit.schema import schema_faults, with_whole_numbers
+from audit.schema import results_schema, schema_faults, with_whole_numbers
 from audit.views.analysis_json import analysis_json
 
+DATA = Path(__file__).parent / "data"
 # Far above what these take, far below what a quadratic loop over them takes.
 SOON = 20.0
 
@@ -82,6 +86,57 @@ def test_only_places_of_integers_are_made_whole() -> None:
 def test_a_document_without_whole_floats_is_not_copied() -> None:
     document = study()
     assert with_whole_numbers(document) is document
+
+
+def test_one_whole_float_is_found_at_any_place_that_wants_an_integer() -> None:
+    document = json.loads((DATA / "results" / "full.json").read_text(encoding="utf-8"))
+    found = [place for place, value in leaves(document) if type(value) is int]
+    places = {tuple(map(_kind, place)): place for place in found}.values()
+    wanting = 0
+    for place in places:
+        written = deepcopy(document)
+        *above, last = place
+        block = at(written, above)
+        block[last] = float(block[last])
+        wants = _wants_an_integer(results_schema(), place)
+        wanting += wants
+        assert type(at(with_whole_numbers(written), place)) is (int if wants else float)
+    assert 20 < wanting < len(places)
+
+
+def _kind(key: str | int) -> str | type:
+    """Return what is the same in all entries of a list."""
+    return int if isinstance(key, int) else key
+
+
+def at(value: Any, place: Iterable[str | int]) -> Any:
+    for key in place:
+        value = value[key]
+    return value
+
+
+def leaves(value: Any, *place: str | int) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if not isinstance(value, dict | list):
+        yield place, value
+        return
+    for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from leaves(below, *place, key)
+
+
+def _wants_an_integer(fragment: Any, place: tuple[str | int, ...]) -> bool:
+    """Walk the published schema itself, one key after another."""
+    schema = results_schema()
+    if "$ref" in fragment:
+        fragment = schema["$defs"][fragment["$ref"].rpartition("/")[2]]
+    if not place:
+        return "integer" in fragment.get("type", ())
+    first, *rest = place
+    if isinstance(first, int):
+        below = fragment.get("items", {})
+    else:
+        other = fragment.get("additionalProperties", {})
+        below = fragment.get("properties", {}).get(first, other if isinstance(other, dict) else {})
+    return _wants_an_integer(below, tuple(rest))
 
 
 @pytest.mark.parametrize("seed", [1e308, -1e308, 2.0**54])

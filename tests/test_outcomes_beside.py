@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from made_fleet import commit, repository
 
 import audit
-from audit import writing
+from audit import outcome_columns, writing
 from audit.cli.main import main
 from audit.errors import InputError
-from audit.outcome_columns import COLUMNS, NotExactError, packed, unpacked
+from audit.outcome_columns import COLUMNS, Known, NotExactError, packed, unpacked
 from audit.outcomes_file import block_of, set_beside, with_blocks
 from audit.results import load
 
@@ -151,10 +151,12 @@ def sidecar(file: Path) -> Path:
     return file.parent / str(block["path"])
 
 
-def other_columns(file: Path, change: Callable[[pa.Table], pa.Table], rows: int = 40) -> None:
+def other_columns(
+    file: Path, change: Callable[[pa.Table], pa.Table], rows: int = 40, **written_as: Any
+) -> None:
     """Rewrite the first run's outcomes, their hash in the results file put right."""
     path = sidecar(file)
-    pq.write_table(change(pq.read_table(path)), path)
+    pq.write_table(change(pq.read_table(path)), path, **written_as)
     _said_of(file, sha256=hashlib.sha256(path.read_bytes()).hexdigest(), rows=rows)
 
 
@@ -227,7 +229,7 @@ FAULTS: list[tuple[str, Callable[[Path], object], str]] = [
     (
         "empty id",
         lambda f: other_columns(f, column("task", ["a"] * 39 + [None])),
-        "column 'task' has 1 empty values",
+        "column 'task' has 1 empty value",
     ),
     (
         "negative",
@@ -243,6 +245,18 @@ FAULTS: list[tuple[str, Callable[[Path], object], str]] = [
         "large",
         lambda f: other_columns(f, column("samples", [2**53 + 1] * 40)),
         "column 'samples' has an integer beyond 2^53",
+    ),
+    (
+        "not fetched",
+        lambda f: sidecar(f).write_bytes(b"version https://git-lfs.github.com/spec/v1\n"),
+        "a Git LFS pointer, the file itself was not fetched; run `git lfs pull`",
+    ),
+    (
+        "texts by what they add",
+        lambda f: other_columns(
+            f, lambda t: t, use_dictionary=False, column_encoding={"task": "DELTA_BYTE_ARRAY"}
+        ),
+        "column 'task' is encoded as DELTA_BYTE_ARRAY, expected PLAIN",
     ),
     (
         "a repeated row",
@@ -291,6 +305,26 @@ def test_lists_beside_their_own_outcomes_are_refused(file: Path) -> None:
     written(file, document)
     with pytest.raises(InputError, match="the block has samples of its own"):
         load(file)
+
+
+def test_rows_written_as_a_decimal_are_read_as_the_schema_takes_them(file: Path) -> None:
+    _said_of(file, rows=40.0)
+    assert load(file).usable == study()
+    _said_of(file, rows=41.0)
+    with pytest.raises(InputError, match="has 40 rows, the block says 41"):
+        load(file)
+
+
+def test_what_all_files_of_a_study_unpack_to_is_limited(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = load(file).beside.values()
+    largest = max(8 * 40 * len(lists) for lists in blocks)
+    monkeypatch.setattr(outcome_columns, "LARGEST_FILE_BYTES", 3 * largest)
+    with pytest.raises(InputError, match="unpacks, with those before it, to more than 1 GiB"):
+        load(file)
+    monkeypatch.setattr(outcome_columns, "LARGEST_FILE_BYTES", 30 * largest)
+    assert load(file).usable == study()
 
 
 def test_outcomes_that_break_the_schema_are_a_finding(
@@ -354,7 +388,7 @@ def test_columns_hold_lists_exactly(lists: dict[str, list[Any]]) -> None:
     data = packed(lists)
     assert packed(copy.deepcopy(lists)) == data
     size = len(next(iter(lists.values())))
-    found = unpacked(data, size, {})
+    found = unpacked(data, size, Known())
     assert found == lists
     assert {n: [*map(type, v)] for n, v in found.items()} == {
         name: [*map(type, values)] for name, values in lists.items()
@@ -595,13 +629,18 @@ def test_outcomes_that_no_commit_holds_are_missing_at_a_revision(
     assert "is not there at commit" in err
 
 
-@pytest.mark.parametrize("act", ["changed", "removed"])
+@pytest.mark.parametrize("act", ["changed", "removed", "moved away", "behind a link"])
 def test_a_branch_that_changes_only_outcomes_has_their_study_judged(
     act: str, committed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = sidecar(committed)
     if act == "changed":
         path.write_bytes(path.read_bytes() + b"\n")
+    elif act == "moved away":
+        path.rename(committed.parent / "kept.parquet")
+    elif act == "behind a link":
+        path.parent.rename(committed.parent.parent / "elsewhere")
+        path.parent.symlink_to(committed.parent.parent / "elsewhere")
     else:
         path.unlink()
     written(committed.parent / "other.json", {**study(), "method": "other"})
@@ -617,4 +656,4 @@ def test_a_block_that_names_a_file_is_made_from_its_bytes() -> None:
     data = packed({"correct": [1, 0]})
     block = block_of("r.outcomes/a.parquet", data, 2)
     assert block["sha256"] == hashlib.sha256(data).hexdigest()
-    assert unpacked(data, block["rows"], {}) == {"correct": [1, 0]}
+    assert unpacked(data, block["rows"], Known()) == {"correct": [1, 0]}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
+from itertools import chain
 
+from audit.facts.training_logs import read_logs
 from audit.pointer import join
 from audit.results import Results, Run
 
@@ -15,7 +17,7 @@ FEWEST_TASKS = 5
 _OF_RUN = re.compile(r"(?:^|[/_.])(?:train_)?(?:runtime|duration)$", re.IGNORECASE)
 
 
-def durations(run: Run) -> Iterator[tuple[Hashable, str, str]]:
+def _recorded(run: Run) -> Iterator[tuple[Hashable, str, str]]:
     """Yield the durations of one run that no other run would have to the digit.
 
     Yields
@@ -35,6 +37,10 @@ def durations(run: Run) -> Iterator[tuple[Hashable, str, str]]:
     minutes = (run.document.get("cost") or {}).get("minutes")
     if minutes is not None and digits(minutes) >= FEWEST_DIGITS:
         yield ("minutes", minutes), f"{minutes!r} minutes", join(run.pointer, "cost", "minutes")
+
+
+def _logged(run: Run) -> Iterator[tuple[Hashable, str, str]]:
+    """Yield the same of what a run's log says of the run as a whole."""
     for place, step in enumerate(run.training):
         for at, update in enumerate(step.get("updates") or ()):
             for name, figure in (update.get("metrics") or {}).items():
@@ -46,8 +52,10 @@ def durations(run: Run) -> Iterator[tuple[Hashable, str, str]]:
 def equal_durations(results: Results) -> Iterator[tuple[str, str, Run]]:
     """Yield pointer and text of each duration that an earlier run has too, and that run."""
     first: dict[Hashable, Run] = {}
+    metered = {log.run.pointer for arm in read_logs(results) if arm.has_metrics for log in arm.runs}
     for run in results.runs:
-        for value, text, pointer in durations(run):
+        logged = _logged(run) if run.pointer in metered else ()
+        for value, text, pointer in chain(_recorded(run), logged):
             other = first.setdefault(value, run)
             if other is not run:
                 yield pointer, text, other

@@ -194,7 +194,9 @@ def _match(
 
 def shared_estimator(matches: Iterable[StepMatch]) -> str | None:
     """Return the estimator that fits most steps, the plainer one of equals; None without any."""
-    votes = Counter(name for match in matches for name in match.names)
+    votes = Counter[str]()
+    for names, steps in Counter(match.names for match in matches).items():
+        votes.update(dict.fromkeys(names, steps))
     return max(ESTIMATORS, key=lambda name: votes[name]) if votes else None
 
 

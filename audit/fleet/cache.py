@@ -135,8 +135,10 @@ def cache_in(folder: str, searched: Iterable[str]) -> Cache:
     ------
     UsageError
         Where the folder lies in a git work tree or in a folder that is searched: a branch could
-        bring its own entries along, and entries would be searched for results.
+        bring its own entries along, and entries would be searched for results. For a URL too.
     """
+    if is_url(folder):
+        raise UsageError("is a URL; --cache takes a folder of this machine", path=folder)
     real = Path(os.path.realpath(folder))
     if exists(real) and not is_folder(real):
         raise UsageError("is a file; --cache takes a folder", path=folder)

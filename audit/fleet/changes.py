@@ -51,8 +51,11 @@ class Changes:
         real = Path(os.path.realpath(path))
         if str(real) in self.files:
             return True
-        changed = (*self.files, *self.removed)
-        below = {Path(name) for name in changed if name.endswith(f".{FORMAT}")}
+        # Where a file was moved away it is missing too, and a folder may be a link by now.
+        before = (*self.files.values(), *self.removed.values())
+        left = (Path(self.top, old) for old in before if old is not None)
+        changed = (*map(Path, (*self.files, *self.removed)), *left)
+        below = {name for name in changed if name.suffix == f".{FORMAT}"}
         below = {name for name in below if name.is_relative_to(real.parent)}
         if not below:
             return False
@@ -60,7 +63,8 @@ class Changes:
             document, _ = read_document(read_source(path))
         except AuditError:
             return False
-        return any(real.parent / name in below for name in named_files(document))
+        named = [real.parent / name for name in named_files(document)]
+        return any(one in below or Path(os.path.realpath(one)) in below for one in named)
 
     def moved_from(self, path: str) -> str | None:
         """Return the path that a file had at ``commit``; None where it lies there still."""

@@ -329,6 +329,13 @@ def _against(due: str, log: RunLog, matches: tuple[StepMatch, ...]) -> Iterator[
         yield Failed(pointer, f"{_NOTHING_FITS} ({where})", _NAMES[due], severity=WARNING)
 
 
+def _not_contrary(due: str | None, matches: tuple[StepMatch, ...]) -> tuple[StepMatch, ...]:
+    """Return the steps that a formula fits, without those that contradict the declared one."""
+    if due is None:
+        return tuple(match for match in matches if match.names)
+    return tuple(match for match in matches if due in match.names)
+
+
 def _where(some: list[StepMatch], matches: tuple[StepMatch, ...]) -> str:
     """Return the steps that differ, in words: ``from step 5 on``, else how many from which."""
     if len(some) == len(matches):
@@ -357,12 +364,7 @@ def estimator_changes(case: Case) -> Iterator[CheckResult]:
     checked = False
     for arm in case.logs:
         runs = [
-            (
-                log,
-                tuple(
-                    m for m in matches if m.names and estimators.declared(log) in {None, *m.names}
-                ),
-            )
+            (log, _not_contrary(estimators.declared(log), matches))
             for log, matches in estimators.of_arm(case.results, arm)
         ]
         shared = estimators.shared_estimator(m for _, matches in runs for m in matches)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import erfc, exp, inf, isinf, lgamma, log, nan, pi, sqrt
+from math import erfc, exp, inf, isinf, isnan, lgamma, log, nan, pi, sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -123,6 +123,8 @@ def t_tail(value: float, df: float) -> float:
     """Return P(T >= value) of Student's t."""
     if isinf(df):
         return normal_cdf(-value)
+    if not df > 0:
+        return nan
     beyond = 0.5 * _beyond(0.5 * df, 0.5, value * value / df)
     return beyond if value >= 0 else 1 - beyond
 
@@ -138,6 +140,8 @@ def t_two_sided_ppf(level: float, df: float) -> float:
 @lru_cache(maxsize=4096)
 def f_tail(value: float, df_numerator: float, df_denominator: float) -> float:
     """Return P(F >= value)."""
+    if not (df_numerator > 0 and df_denominator > 0):
+        return nan
     if value <= 0:
         return 1.0
     return _beyond(0.5 * df_denominator, 0.5 * df_numerator, value * df_numerator / df_denominator)
@@ -146,6 +150,8 @@ def f_tail(value: float, df_numerator: float, df_denominator: float) -> float:
 @lru_cache(maxsize=4096)
 def f_ppf(probability: float, df_numerator: float, df_denominator: float) -> float:
     """Return the value below which F falls with that probability."""
+    if not (df_numerator > 0 and df_denominator > 0):
+        return nan
     odds = _odds(0.5 * df_denominator, 0.5 * df_numerator, probability)
     return odds * df_denominator / df_numerator
 
@@ -153,13 +159,17 @@ def f_ppf(probability: float, df_numerator: float, df_denominator: float) -> flo
 @lru_cache(maxsize=4096)
 def chi2_tail(value: float, df: float) -> float:
     """Return P(chi-square >= value)."""
-    return _gamma(0.5 * df, 0.5 * value)[1] if value > 0 else 1.0
+    if isnan(value) or not 0 < df < inf:
+        return nan
+    if isinf(value) or value <= 0:
+        return 1.0 if value <= 0 else 0.0
+    return _gamma(0.5 * df, 0.5 * value)[1]
 
 
 @lru_cache(maxsize=65536)
 def chi2_ppf(probability: float, df: float) -> float:
     """Return the value below which a chi-square variable falls with that probability."""
-    if probability <= 0 or probability >= 1:
+    if not (0 < probability < 1 and 0 < df < inf):
         return 0.0 if probability == 0 else inf if probability == 1 else nan
     a, upper = 0.5 * df, probability > 0.5
     wanted = 1 - probability if upper else probability
@@ -200,12 +210,14 @@ def _root(
 
 def _beyond(a: float, b: float, odds: float) -> float:
     """Return I_x(a, b) at y / x = odds."""
+    if isnan(odds) or not (0 < a < inf and 0 < b < inf):
+        return nan
     return 0.0 if isinf(odds) else _beta(a, b, 1 / (1 + odds), odds / (1 + odds))[0]
 
 
 def _odds(a: float, b: float, lower: float) -> float:
     """Return y / x with I_y(b, a) = lower."""
-    if not 0 < lower < 1:
+    if not (0 < lower < 1 and 0 < a < inf and 0 < b < inf):
         return 0.0 if lower == 0 else inf if lower == 1 else nan
     upper = lower > 0.5
     wanted = 1 - lower if upper else lower

@@ -29,7 +29,7 @@ class PairDistance:
     ----------
     nu : float or None
         Squared distance as a share of what unrelated scores of the same mean and spread would
-        give; None where both runs are constant and equal.
+        give; None where both runs are constant and equal, or too large for floats to square.
     information : float
         The squared distance that unrelated scores would give, in tasks.
     differing : int
@@ -104,10 +104,11 @@ def pair_distance(first: ArrayLike, second: ArrayLike) -> PairDistance:
     y, z = y[both], z[both]
     if not len(y):
         raise InsufficientData("the runs share no task", reason="no-common-tasks")
-    apart = float(((y - z) ** 2).sum())
-    squares = float((y * y).sum() + (z * z).sum())
-    unrelated = max(squares - 2 * float(y.sum()) * float(z.sum()) / len(y), 0.0)
-    nu = apart / unrelated if unrelated > 0 else None
+    with np.errstate(over="ignore"):
+        apart = float(((y - z) ** 2).sum())
+        squares = float((y * y).sum() + (z * z).sum())
+        unrelated = max(squares - 2 * float(y.sum()) * float(z.sum()) / len(y), 0.0)
+    nu = apart / unrelated if 0 < unrelated < inf else None
     return PairDistance(nu, unrelated, int((y != z).sum()), len(y))
 
 

@@ -307,6 +307,7 @@ def test_an_entry_that_was_changed_is_ignored_and_the_file_judged_again(
         ("reports", "lies in reports, which is searched"),
         ("reports/full/results.json", "is a file; --cache takes a folder"),
         ("link/cache", "lies in reports, which is searched"),
+        ("s3://bucket/cache", "is a URL; --cache takes a folder of this machine"),
     ],
 )
 def test_a_folder_that_is_searched_is_no_cache(

@@ -354,6 +354,12 @@ def test_one_odd_row_deep_inside_is_refused_as_ever(
     assert not found.by_column
 
 
+@pytest.mark.parametrize("column", LONG)
+def test_a_batch_without_a_value_is_read_or_refused_as_ever(column: str, tmp_path: Path) -> None:
+    _, rows = changed(column, lambda row: None if row[0] == "grpo" else row[LONG.index(column)])
+    both(written(tmp_path, "parquet", list(LONG), rows))
+
+
 ODD_TEXT = {
     "a line with a cell too many": b"dapo,1,t1,0,1,9\n",
     "a line with a cell too few": b"dapo,1\n",

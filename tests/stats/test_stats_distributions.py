@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from math import inf, isnan, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,8 @@ def test_with_endless_degrees_of_freedom_t_is_normal() -> None:
 def test_the_ends_of_the_scale_are_exact() -> None:
     assert (ours.normal_ppf(0), ours.normal_ppf(1)) == (-inf, inf)
     assert (ours.t_tail(0, 3), ours.t_tail(inf, 3), ours.t_tail(-inf, 3)) == (0.5, 0, 1)
-    assert (ours.chi2_tail(0, 3), ours.chi2_ppf(0, 3), ours.chi2_ppf(1, 3)) == (1, 0, inf)
+    assert (ours.chi2_tail(0, 3), ours.chi2_tail(inf, 3)) == (1, 0)
+    assert (ours.chi2_ppf(0, 3), ours.chi2_ppf(1, 3)) == (0, inf)
     assert (ours.f_tail(0, 2, 3), ours.f_tail(inf, 2, 3), ours.f_ppf(1, 2, 3)) == (1, 0, inf)
     assert isnan(ours.chi2_ppf(1.5, 3))
     assert isnan(ours.f_ppf(-0.1, 2, 3))
@@ -131,3 +132,20 @@ def test_no_degree_of_freedom_or_tail_keeps_the_search_from_its_end() -> None:
         assert 1 - ours.f_tail(value, a, b) == pytest.approx(level, rel=1e-6, abs=1e-14)
         tail = ours.chi2_ppf(level, a) / a
         assert 0 < tail < 1 + 8 * sqrt(2 / a)
+
+
+@pytest.mark.parametrize("odd", [nan, 0.0, -1.0])
+def test_what_no_distribution_has_is_not_a_number(odd: float) -> None:
+    assert isnan(ours.t_tail(1, odd))
+    assert isnan(ours.t_two_sided_ppf(0.9, odd))
+    assert isnan(ours.f_tail(1, odd, 3))
+    assert isnan(ours.f_tail(1, 2, odd))
+    assert isnan(ours.f_ppf(0.9, odd, 3))
+    assert isnan(ours.f_ppf(0.9, 2, odd))
+    assert isnan(ours.chi2_tail(1, odd))
+    assert isnan(ours.chi2_ppf(0.9, odd))
+
+
+def test_the_tail_beyond_what_is_no_number_is_none() -> None:
+    assert all(map(isnan, (ours.t_tail(nan, 3), ours.f_tail(nan, 2, 3), ours.chi2_tail(nan, 3))))
+    assert all(map(isnan, (ours.t_two_sided_ppf(nan, 3), ours.f_ppf(nan, 2, 3))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from itertools import combinations
 from math import comb, log10, sqrt
 from typing import Any
@@ -297,3 +298,10 @@ def test_the_chance_of_equal_scores_is_that_of_binomial_totals(answers: int, run
 def test_a_share_at_an_end_has_no_chance(share: Any) -> None:
     with pytest.raises(ValueError, match="share"):
         equal_scores_chance(share, runs=3, answers=10)
+
+
+def test_scores_too_large_to_square_are_not_compared() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pair = pair_distance([1e308, 0.0, 1.0], [-1e308, 0.0, 2.0])
+    assert (pair.nu, pair.differing) == (None, 2)

@@ -132,7 +132,7 @@ def _runs(local: pa.Array, known: pa.Array) -> tuple[list[NDArray[np.int32]], pa
     """
     import pyarrow.compute as pc
 
-    found: list[NDArray[np.int32]] = []
+    found = [np.zeros(0, np.int32)]
     for _ in range(_MOST_RUNS):
         if not len(local):
             break

@@ -13,8 +13,7 @@ from audit.importers.folder.walking import Walked
 from audit.importers.readers import READERS, readers_named
 from audit.importers.readers.found import Found
 from audit.importers.readers.reader import Certainty, Reader
-
-POINTER = "a Git LFS pointer, the file itself was not fetched; run `git lfs pull`"
+from audit.reading import NOT_FETCHED
 
 
 @dataclass(slots=True)
@@ -107,7 +106,7 @@ def refuse_what_is_no_text(found: Found) -> None:
     if found.size == 0:
         return
     if found.is_pointer:
-        raise InputError(POINTER, path=found.name)
+        raise InputError(NOT_FETCHED, path=found.name)
     if found.is_pickle:
         raise ImportRefused(
             "a pickle, which runs code when it is opened, so it is not; "

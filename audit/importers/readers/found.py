@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from audit.errors import ImportRefused, InputError
-from audit.reading import LARGEST_FILE_BYTES, Source, parse, read_source
+from audit.reading import LARGEST_FILE_BYTES, LFS_POINTER, Source, parse, read_source
 
 HEAD_BYTES = 1 << 16
-_POINTER = b"version https://git-lfs.github.com/spec/"
 # A zip that holds data.pkl is what torch.save writes; the rest are pickle protocols 2 to 5.
 _TORCH = (b"PK", b"data.pkl")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
@@ -86,7 +85,7 @@ class Found:
     @property
     def is_pointer(self) -> bool:
         """Whether it is a Git LFS pointer in place of the file."""
-        return self.head.startswith(_POINTER)
+        return self.head.startswith(LFS_POINTER)
 
     @property
     def is_pickle(self) -> bool:
