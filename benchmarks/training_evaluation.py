@@ -2,10 +2,10 @@
 
 A study of four evaluations of the base and two runs of one round is carried out as one process
 does it, as two worker processes do (`--workers 2`), and as two processes under `torchrun`, where a
-run is trained by both and each evaluates its share of the tasks; the base is evaluated by the first
-of them. What a piece took is its own record (`cost.minutes`), and of a run almost all of it is the
-evaluation; the wall time is that of the whole command, with the start of Python, torch and TRL in
-each process. The ways take turns; the figures are medians over turns.
+run is trained by both and each evaluates its share of the tasks, of the base too. What a piece took
+is its own record (`cost.minutes`), and of a run almost all of it is the evaluation; the wall time
+is that of the whole command, with the start of Python, torch and TRL in each process. The ways take
+turns; the figures are medians over turns.
 
 Greedy decoding at a learning rate of next to nothing, so that the answers do not depend on who
 draws: the right answers of every task must be the same in all three, or it ends with 1.

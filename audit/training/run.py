@@ -158,6 +158,8 @@ def run(
 def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dict[str, Any]:
     """Evaluate the untrained base once more, under a seed of its own.
 
+    Each process evaluates its share of the tasks; all return the whole, or raise alike.
+
     Raises
     ------
     UsageError
@@ -170,24 +172,31 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         device = _device(bench.study)
         model = bench.task.fresh_model(bench.cache).to(device)
         seed = bench.study.evaluation.seed + repeat
+        tokenizer = bench.task.tokenizer(bench.cache)
+        benchmarks = [bench.held, *bench.asked(tokenizer)]
+        for one in benchmarks[1:]:
+            check_lengths(model, tokenizer, one.items, one.max_tokens)
+        parts: list[Outcome] | None = None
         try:
-            tokenizer = bench.task.tokenizer(bench.cache)
-            benchmarks = [bench.held, *bench.asked(tokenizer)]
-            for one in benchmarks[1:]:
-                check_lengths(model, tokenizer, one.items, one.max_tokens)
-            outcome, *further = (
-                _evaluate(bench, one, model, tokenizer, seed, progress).checked()
-                for one in benchmarks
-            )
-        except NothingScored as error:
-            raise UsageError(f"evaluation of the base: {error}") from error
+            parts = [_evaluate(bench, one, model, tokenizer, seed, progress) for one in benchmarks]
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
+        # Also where this process had no memory: the others wait for its share.
+        every = _of_all_processes(parts)
+        if None in every:
             raise UsageError(
                 f"no memory to generate {bench.study.evaluation.batch_size} responses at once; "
                 "set evaluation.batch_size lower"
-            ) from error
+            )
+        shares = zip(*(part for part in every if part is not None), strict=True)
+        try:
+            outcome, *further = (
+                _whole(bench, one, share, model, tokenizer, seed).checked()
+                for one, share in zip(benchmarks, shares, strict=True)
+            )
+        except NothingScored as error:
+            raise UsageError(f"evaluation of the base: {error}") from error
     return {
         "run": repeat + 1,
         "evaluation": outcome.block(bench.task.benchmark, "validation", 0),
@@ -338,9 +347,7 @@ class _Run:
 
     def _checkpointed(self, folder: Path) -> None:
         """Keep beside a checkpoint what the run itself has so far, and declare it whole."""
-        from accelerate.utils import gather_object
-
-        errored = gather_object([[reward.errored for reward in self.rewards]])
+        errored = _of_all_processes([reward.errored for reward in self.rewards])
         if self.unfinished is None or not is_main_process():
             return
         kept = {
@@ -384,23 +391,16 @@ class _Run:
 
         Each process evaluates its share of the tasks, and the first has the whole.
         """
-        from accelerate.utils import gather_object
-
-        accelerator, bench = self.trainer.accelerator, self.bench
+        bench = self.bench
         held = held or bench.held
         # A seed no arm shares with another seed's run, so evaluation noise is independent.
         seed = bench.study.evaluation.seed + _RUN_SEEDS * (1 + step) + self.seed
-        model = accelerator.unwrap_model(self.trainer.model)
+        model = self.trainer.accelerator.unwrap_model(self.trainer.model)
         tokenizer = self.source.task.tokenizer(bench.cache)
-        process, processes = accelerator.process_index, accelerator.num_processes
-        part = _evaluate(bench, held, model, tokenizer, seed, self._tell, process, processes)
-        if processes == 1:
-            return part.checked()
-        parts = gather_object([part])
-        if not accelerator.is_main_process:
+        parts = _of_all_processes(_evaluate(bench, held, model, tokenizer, seed, self._tell))
+        if not is_main_process():
             return None
-        condition = _condition(bench, held, model, seed)
-        return merged(parts, held.items, tokenizer, condition).checked()
+        return _whole(bench, held, parts, model, tokenizer, seed).checked()
 
     def _at_checkpoints(self) -> Any:
         from transformers import TrainerCallback
@@ -553,8 +553,23 @@ def machines() -> int:
 
 
 def is_main_process() -> bool:
-    """Whether this process evaluates, writes and speaks."""
-    return os.environ.get("RANK", "0") == "0"
+    """Whether this process writes and speaks."""
+    return _process() == 0
+
+
+def _process() -> int:
+    """Return the number of this process among those that train together."""
+    return int(os.environ.get("RANK", "0"))
+
+
+def _of_all_processes(own: Any) -> list[Any]:
+    """Return what every process hands over here, by its number; each waits for the others."""
+    from accelerate.utils import gather_object
+
+    if world_size() == 1:
+        return [own]
+    found: list[Any] = gather_object([own])
+    return found
 
 
 def _cost(minutes: float, device: str) -> dict[str, Any]:
@@ -569,9 +584,7 @@ def _cost(minutes: float, device: str) -> dict[str, Any]:
 
 def _agreed(sha256: str) -> str:
     """Return the hash, once all processes of the run have the same one."""
-    from accelerate.utils import gather_object
-
-    found = sorted(set(gather_object([sha256])))
+    found = sorted(set(_of_all_processes(sha256)))
     if len(found) > 1:
         raise RuntimeError(f"processes ended with different weights: {[f[:12] for f in found]}")
     return sha256
@@ -579,11 +592,7 @@ def _agreed(sha256: str) -> str:
 
 def _summed(counts: list[int]) -> list[int]:
     """Add up the counts of all processes of the run."""
-    from accelerate.utils import gather_object
-
-    if world_size() == 1:
-        return counts
-    return [sum(each) for each in zip(*gather_object([counts]), strict=True)]
+    return [sum(each) for each in zip(*_of_all_processes(counts), strict=True)]
 
 
 def _condition(bench: Bench, held: HeldOut, model: Any, seed: int) -> Condition:
@@ -605,12 +614,10 @@ def _evaluate(
     tokenizer: Any,
     seed: int,
     progress: Progress,
-    process: int = 0,
-    processes: int = 1,
 ) -> Outcome:
-    """Evaluate the share of one process, under a seed of its own."""
-    condition = _condition(bench, held, model, seed + process * _PROCESS_SEEDS)
-    items = share(held.items, process, processes)
+    """Evaluate the share of this process, under a seed of its own."""
+    condition = _condition(bench, held, model, seed + _process() * _PROCESS_SEEDS)
+    items = share(held.items, _process(), world_size())
     what = f"evaluation on {held.name}" if held.number else "evaluation"
     done = 0
 
@@ -624,6 +631,20 @@ def _evaluate(
     measured = () if held.number else bench.components
     components = [one.load(columns, measuring=True) for one in measured]
     return evaluate(model, tokenizer, items, held.judge.scorer, condition, count, components)
+
+
+def _whole(
+    bench: Bench,
+    held: HeldOut,
+    parts: Sequence[Outcome],
+    model: Any,
+    tokenizer: Any,
+    seed: int,
+) -> Outcome:
+    """Put the shares of all processes together."""
+    if len(parts) == 1:
+        return parts[0]
+    return merged(parts, held.items, tokenizer, _condition(bench, held, model, seed))
 
 
 def _further_blocks(bench: Bench, outcomes: Sequence[Outcome], step: int) -> dict[str, Any]:

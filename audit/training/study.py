@@ -36,7 +36,6 @@ from audit.training.run import (
     ArmSource,
     Bench,
     evaluate_base,
-    is_main_process,
     run,
     settle,
     visible_gpus,
@@ -44,6 +43,7 @@ from audit.training.run import (
 )
 from audit.training.study_file import PlannedArm, Reward, StudyFile
 from audit.training.tasks.benchmarks import FurtherBenchmark, read_benchmark
+from audit.training.tasks.lm_eval_task import read_lm_eval
 from audit.writing import write_whole
 
 if TYPE_CHECKING:
@@ -103,14 +103,15 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
 
 def _benchmarks(study: StudyFile, path: str, first: str) -> list[FurtherBenchmark]:
     """Read the further benchmarks; the name ``first`` is taken."""
-    found = []
+    found: list[FurtherBenchmark] = []
     for index, setting in enumerate(study.evaluation.benchmarks):
         where = f"evaluation.benchmarks[{index}]"
         if setting.benchmark == first:
             message = f"{first!r} is the name of another benchmark"
             raise located(path, f"{where}.benchmark", message)
         with task_errors(path, where):
-            found.append(read_benchmark(setting, Path(path).parent))
+            read = read_lm_eval if setting.task else read_benchmark
+            found.append(read(setting, Path(path).parent))
     return found
 
 
@@ -222,7 +223,7 @@ def carry_out(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]
     """Make one piece, in whatever process this is, and note the commit it was made at."""
     progress = Throttled(report, piece.name)
     if piece.arm is None:
-        record = evaluate_base(bench, piece.number, progress) if is_main_process() else {}
+        record = evaluate_base(bench, piece.number, progress)
     else:
         record = run(bench, piece.arm, piece.number, progress, piece.fingerprint)
     commit = code_commit()
@@ -246,8 +247,8 @@ def run_study(
     A finished run is never made again, and neither is one that diverged; one that failed is where
     ``retry_failed`` says so, and its record then says how it ended before.
 
-    Under ``torchrun`` every process calls this; they train each run together, and the main one
-    alone evaluates and writes.
+    Under ``torchrun`` every process calls this; they make each piece together, and the main one
+    alone writes.
     """
     together = world_size() > 1
     if together and (workers > 1 or scheduler is not None):
@@ -312,24 +313,12 @@ def _process_group(study: StudyFile) -> Any:
 
 
 def _carry_out_together(bench: Bench, piece: StudyPiece, report: Report) -> dict[str, Any]:
-    """Make one piece on all processes, and return the main one's record: it alone evaluates.
-
-    Where the main process cannot evaluate the base, all say why: none waits for it in vain.
-    """
+    """Make one piece on all processes, and return the main one's record, with its minutes."""
     from accelerate.utils import broadcast_object_list
 
-    reason = None
-    try:
-        record = carry_out(bench, piece, report)
-    except UsageError as error:
-        if piece.arm is not None:
-            raise
-        record, reason = {}, error.message
-    box: list[Any] = broadcast_object_list([record, reason], from_process=0)
-    if box[1] is not None:
-        raise UsageError(box[1])
-    made: dict[str, Any] = box[0]
-    return made
+    made = [carry_out(bench, piece, report)]
+    broadcast_object_list(made, from_process=0)  # in place
+    return made[0]
 
 
 def _make(

@@ -25,6 +25,8 @@ _CLIP_KEYS: dict[str, tuple[str, ...]] = {
     "adaptive": ("epsilon_low", "epsilon_high_max"),
     "region": ("divergence", "topology", "radius"),
 }
+_FILE_KEYS = ("holdout", "grader", "prompt", "answer", "id", "instruction")
+_HARNESS_KEYS = ("include_path", "filter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +132,16 @@ class Training:
 class BenchmarkSettings:
     """``[[evaluation.benchmarks]]``: tasks of a file, evaluated beside those of the task.
 
+    Or a ``task`` of another tool, ``lm_eval:NAME``, which has its own data, prompts and grader.
     ``samples`` and ``max_tokens`` 0 stand for those of ``[evaluation]``.
     """
 
     benchmark: str
-    holdout: str
-    grader: str
+    holdout: str = ""
+    grader: str = ""
+    task: str = ""
+    include_path: str = ""
+    filter: str = ""
     prompt: str = "question"
     answer: str = "answer"
     id: str = ""
@@ -319,6 +325,8 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
     yield from _training_faults(_training(shared), "training")
     steps = content.get("evaluation", {}).get("checkpoints", ())
     names = [one["benchmark"] for one in content.get("evaluation", {}).get("benchmarks", ())]
+    for index, table in enumerate(content.get("evaluation", {}).get("benchmarks", ())):
+        yield from _benchmark_faults(table, f"evaluation.benchmarks[{index}]")
     for index, name in enumerate(names):
         if name in (*names[:index], content["task"].get("benchmark")):
             where = f"evaluation.benchmarks[{index}].benchmark"
@@ -346,6 +354,16 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
         for key in table.get("task", {}):
             if key not in OWN_TASK_KEYS[content["task"]["name"]]:
                 yield f"{where}.task.{key}", f"no arm's own in task {content['task']['name']!r}"
+
+
+def _benchmark_faults(table: Mapping[str, Any], where: str) -> Iterator[Fault]:
+    for key in ("holdout", "grader"):
+        if "task" not in table and key not in table:
+            yield f"{where}.{key}", "missing; a benchmark has a holdout and a grader, or a task"
+    unused = _FILE_KEYS if "task" in table else _HARNESS_KEYS
+    for key in unused:
+        if key in table:
+            yield f"{where}.{key}", f"means nothing with{'' if 'task' in table else 'out'} a task"
 
 
 def _clip_faults(table: Mapping[str, Any], where: str) -> Iterator[Fault]:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ from audit.errors import InputError
 from audit.training.ledger import Ledger
 from audit.training.study import pieces, prepare
 from audit.training.study_file import read_study
-from training.studies import STUDY, audit_train
+from training.studies import ROOT, STUDY, audit_train, verified
 
 FURTHER = """\
 [[evaluation.benchmarks]]
@@ -139,3 +142,65 @@ def test_a_benchmark_that_cannot_be_asked_is_refused_with_its_place(
     path.write_text(path.read_text().replace(old, new, 1))
     with pytest.raises(InputError, match=message):
         prepare(read_study(path), str(path), Ledger(tmp_path / "x.runs"))
+
+
+def together(path: Path, output: Path, *before: str) -> subprocess.CompletedProcess[str]:
+    """Train on two processes, each of which first runs some lines of Python."""
+    driver = path.with_name("driver.py")
+    driver.write_text("\n".join((*before, "from audit.cli.main import run", "run()")))
+    launch = "-m torch.distributed.run --standalone --nproc_per_node 2"
+    return subprocess.run(
+        [
+            *(sys.executable, *launch.split(" "), str(driver)),
+            *("train", str(path), "-o", str(output), "--quiet"),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_two_processes_share_every_evaluation_and_find_what_one_does(
+    path: Path, tmp_path: Path
+) -> None:
+    """Greedy at a learning rate of next to nothing: no answer depends on who draws it."""
+    text = path.read_text().replace("learning_rate = 1e-3", "learning_rate = 1e-12")
+    path.write_text(text.replace("samples = 2\n", "samples = 2\ntemperature = 0\n"))
+    output = tmp_path / "two" / "results.json"
+    output.parent.mkdir()
+    done = together(path, output)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert audit_train(str(path)) == 0
+    both, alone = (json.loads(p.read_text()) for p in (output, path.with_name("results.json")))
+    assert len(both["base_evaluations"]) == 3
+    for name in ("base_evaluations", "seed_results"):
+        for ours, theirs in zip(both[name], alone[name], strict=True):
+            pairs = [
+                (ours["evaluation"], theirs["evaluation"]),
+                *zip(ours["evaluations"], theirs["evaluations"], strict=True),
+            ]
+            assert len(pairs) == 3
+            for shared, whole in pairs:
+                assert shared["condition"].pop("processes") == 2
+                assert shared.pop("date") > ""
+                assert whole.pop("date") > ""
+                assert shared == whole
+    assert [one["cost"]["devices"] for one in both["base_evaluations"]] == [2, 2, 2]
+    assert not [f for f in verified(both, tmp_path).findings if f.severity == "error"]
+
+
+@pytest.mark.slow
+def test_where_one_process_has_no_memory_to_evaluate_the_base_all_say_so(path: Path) -> None:
+    done = together(
+        path,
+        path.with_name("results.json"),
+        "import os, torch",
+        "from audit.training import evaluation",
+        "def none(*_): raise torch.OutOfMemoryError('CUDA out of memory')",
+        "if os.environ['RANK'] == '1': evaluation._sample = none",
+    )
+    assert done.returncode != 0
+    assert done.stderr.count("audit: no memory to generate 1200 responses at once") == 2
+    assert not list((path.parent / "results.json.runs").glob("base-*.json"))

@@ -25,7 +25,7 @@ class HasScorer(Protocol):
 
     @property
     def scorer(self) -> Scorer:
-        """HasScorer of one response."""
+        """Judge of one response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,30 @@ class HeldOut:
     number: int = 0
 
 
+class FurtherBenchmark(Protocol):
+    """A further benchmark as it was read; it travels to workers by pickle."""
+
+    @property
+    def setting(self) -> BenchmarkSettings:
+        """What the study file says of it."""
+
+    @property
+    def chosen(self) -> Candidates:
+        """What is asked, not yet as a model is asked it."""
+
+    @property
+    def block(self) -> dict[str, Any]:
+        """What a run's protocol says of it."""
+
+    def asked(
+        self, tokens: PreTrainedTokenizerBase, samples: int, max_tokens: int, number: int
+    ) -> HeldOut:
+        """Return it as a model with such a tokenizer is asked; 0 takes what is given here."""
+
+
 @dataclass(frozen=True, slots=True)
-class FurtherBenchmark:
-    """A further benchmark as it was read: its questions, and what the record says of it."""
+class FileBenchmark:
+    """The rows of a file, its fields and its grader."""
 
     setting: BenchmarkSettings
     questions: Questions
@@ -83,8 +104,8 @@ class FurtherBenchmark:
         )
 
 
-def read_benchmark(setting: BenchmarkSettings, folder: Path) -> FurtherBenchmark:
-    """Read the questions of a further benchmark, and find its grader.
+def read_benchmark(setting: BenchmarkSettings, folder: Path) -> FileBenchmark:
+    """Read the questions of a file, and find their grader.
 
     Raises
     ------
@@ -103,4 +124,4 @@ def read_benchmark(setting: BenchmarkSettings, folder: Path) -> FurtherBenchmark
     end = asked or None
     chosen = Candidates(every.items[:end], every.texts[:end], every.name)
     questions.try_grader(chosen.items[0], "grader")
-    return FurtherBenchmark(setting, questions, rows, chosen)
+    return FileBenchmark(setting, questions, rows, chosen)
