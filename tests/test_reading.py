@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import hostile
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -208,10 +207,17 @@ def test_the_quick_reader_says_what_the_strict_one_says_or_nothing(
 def test_the_quick_reader_takes_sound_files_and_leaves_the_rest(root: Path) -> None:
     for path in [*root.glob("reports/*/results.json"), *root.glob("tests/data/**/*.json")]:
         held_to_the_strict_reader(path.read_bytes())
-    taken = [held_to_the_strict_reader(data) for _, data in hostile.inputs(80, 3)]
-    assert 8 < sum(taken) < 72
     for path in root.glob("reports/*/results.json"):
         assert held_to_the_strict_reader(path.read_bytes())
+
+
+def test_the_quick_reader_says_nothing_else_of_hostile_files() -> None:
+    hostile = pytest.importorskip(
+        "hostile",
+        reason="benchmarks/ is not beside these tests: they run against an installed wheel",
+    )
+    taken = [held_to_the_strict_reader(data) for _, data in hostile.inputs(80, 3)]
+    assert 8 < sum(taken) < 72
 
 
 @pytest.mark.parametrize(
