@@ -147,7 +147,7 @@ def fleet(folder: Path, files: int, largest: float = math.inf) -> list[Path]:
 
 def of_its_own(document: dict[str, Any], number: int) -> dict[str, Any]:
     """Return a document whose runs are no other's: copies of one study would be one family."""
-    made: dict[str, Any] = _renamed(document, number) | {"notes": f"study {number}"}
+    made: dict[str, Any] = _renamed(document, number)
     imported = made.get("provenance", {}).get("imported", {})
     for file in imported.get("files", ()):
         file["sha256"] = _other(file["sha256"], number)

@@ -271,6 +271,28 @@ ENTRIES = (
         "Whole processes beside what people would run instead.",
         "python benchmarks/verify_speed.py --write benchmarks/verify_speed.md",
         "verify_speed.md",
+        (
+            Figure(
+                "cold, with a verdict: CPU, times check-jsonschema",
+                "the artifact, with its verdict: CPU s",
+                "ratio",
+                1.0,
+            ),
+            Figure("50 MB of telemetry: CPU, times json.load", "50 MB artifact: CPU s", "ratio", 1.8),
+            Figure("the same: peak memory", "50 MB artifact: peak MiB", "ratio", 4.0),
+            Figure(
+                "1,000,000 tasks in 6 runs, outcomes beside the file: CPU s",
+                "1,000,000 tasks in 6 runs, outcomes beside it: CPU s",
+                "audit",
+                5.0,
+            ),
+            Figure(
+                "the same in one file: peak memory above Python's, times json.load",
+                "1,000,000 tasks in 6 runs, in one file: peak MiB",
+                "ratio",
+                6.0,
+            ),
+        ),
     ),
     Entry(
         "fleet",
@@ -279,6 +301,22 @@ ENTRIES = (
         "check-jsonschema over the same.",
         "python benchmarks/fleet.py --cached 10000 --write benchmarks/fleet.md",
         "fleet.md",
+        (
+            Figure(
+                "1,000 small files in one process: CPU ms a file",
+                "audit gate, one process",
+                "CPU ms a file",
+                5.0,
+                section="1,000 files of at most 10 KB",
+            ),
+            Figure(
+                "10,000 small files, unchanged, from the cache: seconds",
+                "audit gate --cache, nothing changed",
+                "seconds",
+                10.0,
+                section="10,000 files of at most 10 KB",
+            ),
+        ),
     ),
     Entry(
         "import_speed",
@@ -286,12 +324,27 @@ ENTRIES = (
         "Large evaluations in files of several tools, and a walk over many files.",
         "python benchmarks/import_speed.py --write benchmarks/import_speed.md",
         "import_speed.md",
+        (
+            Figure("a walk over 100,000 files, CPU s", "a walk over 100,000 files", "CPU s", 5.0),
+            Figure("verl, CPU s", "verl", "CPU s", 6.0),
+            Figure("verl, peak MiB", "verl", "peak MiB", 400),
+        ),
     ),
     Entry(
         "large_tables",
         "Importing large tables",
         "CSV and Parquet of a million to a hundred million answers, beside one bare `group_by`.",
         "python benchmarks/large_tables.py --largest --write benchmarks/large_tables.md",
+        "large_tables.md",
+        (
+            Figure("10^7 rows of CSV, CPU s", "10,000,000 | csv", "import, CPU s", 10),
+            Figure("the same, peak MiB", "10,000,000 | csv", "import, MiB", 2048),
+            Figure("10^7 rows of Parquet, CPU s", "10,000,000 | parquet", "import, CPU s", 10),
+            Figure("the same, peak MiB", "10,000,000 | parquet", "import, MiB", 2048),
+            Figure("10^8 rows of Parquet, CPU s", "100,000,000 | parquet", "import, CPU s", 100),
+            Figure("the same, peak MiB", "100,000,000 | parquet", "import, MiB", 3072),
+            Figure("its verdict, CPU s", "100,000,000 | parquet", "verify, CPU s", 15),
+        ),
     ),
     Entry(
         "training_overhead",
@@ -324,6 +377,7 @@ ENTRIES = (
         "A tiny study in a fresh environment: time, memory, and ten kills.",
         "python benchmarks/training_resume.py --write benchmarks/training_resume.md",
         "training_resume.md",
+        (Figure("the same file after ten kills", "the same file after ten kills", "value"),),
     ),
     Entry(
         "smollm2_sums",
