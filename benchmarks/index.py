@@ -71,6 +71,8 @@ def result(figure: Figure, text: str) -> Result:
     if not found or (len(found) > 1 and not figure.every):
         raise MissingCellError(f"{len(found)} cells in {figure.column!r} of a row {figure.row!r}")
     shown = found[0]
+    if figure.most is None and figure.least is None and not figure.every:
+        return Result(shown, None)
     numbers = [_number(cell, figure.number) for cell in found]
     if figure.every:
         least, most = (found[numbers.index(end(numbers))] for end in (min, max))
