@@ -278,7 +278,9 @@ ENTRIES = (
                 "ratio",
                 1.0,
             ),
-            Figure("50 MB of telemetry: CPU, times json.load", "50 MB artifact: CPU s", "ratio", 1.8),
+            Figure(
+                "50 MB of telemetry: CPU, times json.load", "50 MB artifact: CPU s", "ratio", 1.8
+            ),
             Figure("the same: peak memory", "50 MB artifact: peak MiB", "ratio", 4.0),
             Figure(
                 "1,000,000 tasks in 6 runs, outcomes beside the file: CPU s",
