@@ -116,14 +116,14 @@ def read_beside(document: Any, source: Source) -> dict[str, dict[str, Any]]:
     return found
 
 
-def named_files(document: Any) -> set[str]:
-    """Return the paths of the files that a document's evaluations name."""
-    found: set[str] = set()
+def named_files(document: Any) -> dict[str, str]:
+    """Return the SHA-256, by path, that a document says of the files its evaluations name."""
+    found: dict[str, str] = {}
 
     def note(pointer: str, block: dict[str, Any]) -> dict[str, Any]:
         said = block.get(KEY)
         if said is not None and _keeps_the_schema(said):
-            found.add(said["path"])
+            found[said["path"]] = said["sha256"]
         return block
 
     if isinstance(document, dict):

@@ -24,7 +24,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from operator import itemgetter
@@ -106,20 +106,6 @@ class Source:
 def source_of(name: str, data: bytes, beside: Callable[[str], bytes] | None = None) -> Source:
     """Return bytes that were read elsewhere as a source."""
     return Source(name, data, hashlib.sha256(data).hexdigest(), beside)
-
-
-def noting_beside(source: Source) -> tuple[Source, dict[str, str]]:
-    """Return the source, and the SHA-256 by path of all files that will be read beside it."""
-    read, noted = source.beside, dict[str, str]()
-    if read is None:
-        return source, noted
-
-    def noting(path: str) -> bytes:
-        data = read(path)
-        noted[path] = hashlib.sha256(data).hexdigest()
-        return data
-
-    return replace(source, beside=noting), noted
 
 
 def read_source(path: str | Path) -> Source:

@@ -56,7 +56,7 @@ def publish_beside(document: Mapping[str, Any], output: str | None) -> tuple[str
         new[output] = in_json(whole).encode("utf-8", "backslashreplace")
         write_together(new)
     notes = [f"{line}; it stays in the file" for line in kept]
-    left = sorted(path for path in before - files.keys() if is_file(target.parent / path))
+    left = sorted(path for path in before.keys() - files.keys() if is_file(target.parent / path))
     if left:
         more = f" and {counted(len(left) - 1, 'other')}" if len(left) > 1 else ""
         notes.append(f"{output} no longer names {left[0]}{more}")
@@ -72,12 +72,12 @@ def _is_there(path: Path, data: bytes) -> bool:
     raise UsageError("is there with other content and is kept; move it away", path=str(path))
 
 
-def _named_before(output: str) -> set[str]:
+def _named_before(output: str) -> Mapping[str, str]:
     """Return the files of outcomes that the results file to be replaced names."""
     try:
         document, _ = read_document(read_source(output))
     except AuditError:
-        return set()
+        return {}
     return named_files(document)
 
 

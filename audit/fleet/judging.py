@@ -15,8 +15,9 @@ from audit.facts.siblings import run_keys
 from audit.finding import NotChecked, Severity, Waiver
 from audit.fleet.earlier_looks import Unrecorded, unrecorded_looks
 from audit.fleet.files import FileResult
+from audit.outcomes_file import named_files
 from audit.policy import CLAIM_RULES, Policy
-from audit.reading import Source, noting_beside, read_source
+from audit.reading import Source, read_source
 from audit.report import Report, verify
 from audit.results import Results, from_source
 from audit.safetext import shortened
@@ -94,15 +95,14 @@ class Judge:
 
     def _judged(self, path: str, read: Callable[[], Source], *, history: str | None) -> FileResult:
         try:
-            source, beside = noting_beside(read())
-            results = from_source(source)
+            results = from_source(read())
             report, unrecorded = self._with_history(history, results)
             found = replace(
                 judged(report, study_in_words(results)),
                 not_searched=unrecorded.missing,
                 may_hide_looks=unrecorded.wanted,
                 listing=unrecorded.listing,
-                beside=tuple(sorted(beside.items())),
+                beside=_files_beside(results),
             )
         except AuditError as error:
             return failed(path, error)
@@ -201,6 +201,11 @@ def judged(report: Report, summary: str = "") -> FileResult:
         family=() if analysis is None else _family(analysis),
         decision=None if decision is None else decision_view(decision),
     )
+
+
+def _files_beside(results: Results) -> tuple[tuple[str, str], ...]:
+    """Return path and SHA-256 of the files that were read beside it, which are as it says."""
+    return tuple(sorted(named_files(results.document).items())) if results.beside else ()
 
 
 def _family(analysis: Analysis) -> tuple[float, ...]:

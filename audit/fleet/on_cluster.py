@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -174,13 +174,13 @@ def _read(judge: Judge, path: str) -> _Sent | FileResult:
     return judge(path) if sent.size > _LARGEST_SENT else sent
 
 
-def _named_beside(source: Source) -> set[str]:
+def _named_beside(source: Source) -> Iterable[str]:
     if b'"outcomes"' not in source.data and b"\\u" not in source.data:
-        return set()  # what most files are is not parsed twice
+        return ()  # what most files are is not parsed twice
     try:
         return named_files(read_document(source)[0])
     except AuditError:  # the worker says so
-        return set()
+        return ()
 
 
 def _judged_there(task: list[_Sent], code: str) -> list[FileResult]:
