@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from audit.errors import AuditError, ImportRefused
-from audit.importers.by_column.counting import CountedTable, counted
+from audit.importers.by_column.counting import CountedTable, Counting
 from audit.importers.by_column.plain import NotPlain, conditions
 from audit.importers.by_column.table_files import TableFile
 from audit.importers.by_column.task_counts import OutcomesByColumn
@@ -491,7 +491,8 @@ def by_column(file: TableFile, options: Options) -> Foreign:
             asked = is_asked_for(row, roles, options) if kept(row, options) else None
             return asked, _metric(row, roles, options)
 
-        found = counted(file, table, roles, keeping, answers, reading, tuple(options.where))
+        counting = Counting(file, table, roles, keeping, answers, reading, tuple(options.where))
+        found = counting.result()
         foreign = Foreign(Source(file.name, b"", file.sha256), found, size_on_disk=file.size)
         trial = _CountedReader(foreign, options, Notes())
         if not trial.rows:

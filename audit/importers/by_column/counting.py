@@ -94,16 +94,8 @@ class CountedTable:
     alive: dict[str, int] = field(default_factory=dict)
 
 
-def counted(
-    file: TableFile,
-    table: ForeignTable,
-    roles: dict[str, str],
-    kept: Conditions,
-    answers: Answers,
-    reading: Callable[[Row], Reading],
-    where: Sequence[str],
-) -> CountedTable:
-    """Count a table.
+class Counting:
+    """One pass over a table.
 
     Parameters
     ----------
@@ -121,22 +113,7 @@ def counted(
         Given the cells that rows share, ``asked`` and ``metric`` of their label.
     where : sequence of str
         Further columns that ``reading`` looks at.
-
-    Raises
-    ------
-    NotPlain
-        When only the reader of rows can read it.
     """
-    import pyarrow as pa
-
-    try:
-        return _Pass(file, table, roles, kept, answers, reading, where).result()
-    except pa.ArrowException as error:
-        raise NotPlain(f"not read by pyarrow: {error}") from None
-
-
-class _Pass:
-    """The state of one pass."""
 
     def __init__(
         self,
@@ -163,6 +140,21 @@ class _Pass:
         self._alive = {"texts": 0, "lengths": 0, "unwritten": 0, "times": 0, "instant": 0}
 
     def result(self) -> CountedTable:
+        """Count the table.
+
+        Raises
+        ------
+        NotPlain
+            When only the reader of rows can read it.
+        """
+        import pyarrow as pa
+
+        try:
+            return self._counted()
+        except pa.ArrowException as error:
+            raise NotPlain(f"not read by pyarrow: {error}") from None
+
+    def _counted(self) -> CountedTable:
         roles = self._roles
         single = ("task", "sample", "value", "text", "tokens", "time", *_FLAGS)
         named = {*self._columns, *self._kept.constant, *(roles[r] for r in single if r in roles)}
