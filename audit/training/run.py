@@ -117,8 +117,17 @@ class Bench:
     def asked(self, tokens: Any) -> list[HeldOut]:
         """Return the further benchmarks as a model with such a tokenizer is asked them."""
         samples, most = self.study.evaluation.samples, self.study.evaluated_tokens
-        every = enumerate(self.further, start=1)
-        return [one.asked(tokens, samples, most, number) for number, one in every]
+        return [
+            HeldOut(
+                one.setting.benchmark,
+                one.asked(tokens),
+                one.judge,
+                one.setting.samples or samples,
+                one.setting.max_tokens or most,
+                number,
+            )
+            for number, one in enumerate(self.further, start=1)
+        ]
 
     @property
     def components(self) -> tuple[Component, ...]:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from audit.errors import UsageError
 from audit.training.own_rewards import program_of
 from audit.training.tasks import Item
 from audit.training.tasks.questions import Questions
 from audit.training.tasks.rows import Rows, read_rows
-from audit.training.tasks.selection import Candidates
+from audit.training.tasks.selection import Candidates, refuse_too_many
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -58,10 +57,12 @@ class FurtherBenchmark(Protocol):
     def block(self) -> dict[str, Any]:
         """What a run's protocol says of it."""
 
-    def asked(
-        self, tokens: PreTrainedTokenizerBase, samples: int, max_tokens: int, number: int
-    ) -> HeldOut:
-        """Return it as a model with such a tokenizer is asked; 0 takes what is given here."""
+    @property
+    def judge(self) -> HasScorer:
+        """What judges a response to it."""
+
+    def asked(self, tokens: PreTrainedTokenizerBase) -> tuple[Item, ...]:
+        """Return its items as a model with such a tokenizer is asked them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +85,20 @@ class FileBenchmark:
             **({"grader_sha256": program.sha256} if program else {}),
         }
 
-    def asked(
-        self, tokens: PreTrainedTokenizerBase, samples: int, max_tokens: int, number: int
-    ) -> HeldOut:
-        """Return it as a model with such a tokenizer is asked; 0 takes what is given here.
+    @property
+    def judge(self) -> HasScorer:
+        """What judges a response to it."""
+        return self.questions
+
+    def asked(self, tokens: PreTrainedTokenizerBase) -> tuple[Item, ...]:
+        """Return its items as a model with such a tokenizer is asked them.
 
         Raises
         ------
         InputError
             When the chat template refuses a prompt.
         """
-        return HeldOut(
-            name=self.setting.benchmark,
-            items=tuple(self.questions.asked(self.chosen.items, self.rows, tokens)),
-            judge=self.questions,
-            samples=self.setting.samples or samples,
-            max_tokens=self.setting.max_tokens or max_tokens,
-            number=number,
-        )
+        return tuple(self.questions.asked(self.chosen.items, self.rows, tokens))
 
 
 def read_benchmark(setting: BenchmarkSettings, folder: Path) -> FileBenchmark:
@@ -118,10 +115,8 @@ def read_benchmark(setting: BenchmarkSettings, folder: Path) -> FileBenchmark:
     )
     rows = read_rows(folder / setting.holdout)
     every = questions.candidates(rows, questions.ids(rows))
-    asked = setting.holdout_tasks
-    if asked > len(every.items):
-        raise UsageError(f"holdout_tasks: {asked} is more than the {len(every.items)} {every.name}")
-    end = asked or None
+    refuse_too_many("holdout_tasks", setting.holdout_tasks, len(every.items), every.name)
+    end = setting.holdout_tasks or None
     chosen = Candidates(every.items[:end], every.texts[:end], every.name)
     questions.try_grader(chosen.items[0], "grader")
     return FileBenchmark(setting, questions, rows, chosen)

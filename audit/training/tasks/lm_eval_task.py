@@ -22,8 +22,7 @@ from audit.failure import described
 from audit.partition import file_sha256
 from audit.training.rewards import Score
 from audit.training.tasks import Item
-from audit.training.tasks.benchmarks import HeldOut
-from audit.training.tasks.selection import Candidates
+from audit.training.tasks.selection import Candidates, refuse_too_many
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -60,22 +59,13 @@ class LmEvalBenchmark:
     judge: LmEvalJudge
     block: dict[str, Any]
 
-    def asked(
-        self, tokens: PreTrainedTokenizerBase, samples: int, max_tokens: int, number: int
-    ) -> HeldOut:
-        """Return it as a model with such a tokenizer is asked; 0 takes what is given here."""
-        items = tuple(self.chosen.items)
-        if tokens.chat_template is not None:
-            items = tuple(
-                replace(item, prompt=[{"role": "user", "content": item.prompt}]) for item in items
-            )
-        return HeldOut(
-            name=self.setting.benchmark,
-            items=items,
-            judge=self.judge,
-            samples=self.setting.samples or samples,
-            max_tokens=self.setting.max_tokens or max_tokens,
-            number=number,
+    def asked(self, tokens: PreTrainedTokenizerBase) -> tuple[Item, ...]:
+        """Return its items as a model with such a tokenizer is asked them."""
+        items = self.chosen.items
+        if tokens.chat_template is None:
+            return tuple(items)
+        return tuple(
+            replace(item, prompt=[{"role": "user", "content": item.prompt}]) for item in items
         )
 
 
@@ -174,10 +164,7 @@ def _documents(setting: BenchmarkSettings, task: Any) -> Candidates:
     """Return the documents that are asked, each with its prompt as the harness writes it."""
     documents = list(task.eval_docs)
     name = f"documents of {setting.task}"
-    if setting.holdout_tasks > len(documents):
-        raise UsageError(
-            f"holdout_tasks: {setting.holdout_tasks} is more than the {len(documents)} {name}"
-        )
+    refuse_too_many("holdout_tasks", setting.holdout_tasks, len(documents), name)
     task.set_fewshot_seed(_EXAMPLES_SEED)
     items, texts = [], []
     for number, document in enumerate(documents[: setting.holdout_tasks or None]):

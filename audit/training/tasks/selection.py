@@ -67,8 +67,7 @@ def select(
         ("holdout_tasks", holdout_tasks, holdout),
         ("train_prompts", train_prompts, train),
     ):
-        if asked > len(there.items):
-            raise UsageError(f"{key}: {asked} is more than the {len(there.items)} {there.name}")
+        refuse_too_many(key, asked, len(there.items), there.name)
     held = holdout.items[: holdout_tasks or None]
     clean = decontaminate(train.texts, [*holdout.texts[: len(held)], *further], ngram)
     if not clean.kept:
@@ -89,6 +88,18 @@ def select(
         holdout=tuple(held),
         dropped=sum(index < end for index in clean.dropped),
     )
+
+
+def refuse_too_many(key: str, asked: int, there: int, name: str) -> None:
+    """Refuse to be asked for more than there is.
+
+    Raises
+    ------
+    UsageError
+        Naming the setting.
+    """
+    if asked > there:
+        raise UsageError(f"{key}: {asked} is more than the {there} {name}")
 
 
 def arranged(items: Sequence[Item], where: Mapping[str, Any], order: str) -> list[int]:
