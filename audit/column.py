@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,8 +17,10 @@ class Column(list[Any]):
     are named and compared once for all evaluations that share them.
     """
 
-    __slots__ = ("_names", "_packed", "_set")
+    __slots__ = ("_names", "_packed", "_range", "_set", "_total")
     _packed: NDArray[Any]
+    _range: tuple[Any, Any]
+    _total: int | float
     _names: tuple[str, ...]
     _set: frozenset[str]
 
@@ -57,6 +60,34 @@ class Column(list[Any]):
         return array
 
     @property
+    def total(self) -> int | float:
+        """The sum of the values; of integers it is exact."""
+        import numpy as np
+
+        try:
+            return self._total
+        except AttributeError:
+            array = np.asarray(self)
+            exact = array.dtype.kind == "i" and array.size
+            if exact and int(np.abs(array).max()) * array.size < 2**63:
+                self._total = int(array.sum())
+            else:
+                self._total = sum(self)
+        return self._total
+
+    @property
+    def range(self) -> tuple[Any, Any]:
+        """The least and the largest of the values, which are numbers."""
+        import numpy as np
+
+        try:
+            return self._range
+        except AttributeError:
+            array = np.asarray(self)
+            self._range = array.min().item(), array.max().item()
+        return self._range
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The values as texts, in order."""
         try:
@@ -74,6 +105,21 @@ class Column(list[Any]):
         except AttributeError:
             self._set = frozenset(self.names)
         return self._set
+
+
+def total(values: Sequence[Any]) -> Any:
+    """Return the sum of a list, which a column takes once."""
+    return values.total if isinstance(values, Column) else sum(values)
+
+
+def smallest(values: Sequence[Any]) -> Any:
+    """Return the least of some numbers, which a column looks up once."""
+    return values.range[0] if isinstance(values, Column) else min(values)
+
+
+def largest(values: Sequence[Any]) -> Any:
+    """Return the largest of some numbers, likewise."""
+    return values.range[1] if isinstance(values, Column) else max(values)
 
 
 def ratios(right: Any, drawn: Any) -> NDArray[np.float64]:

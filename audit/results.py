@@ -124,16 +124,21 @@ class Evaluation:
             return False
         if counts is None or samples is None:
             return True
+        if isinstance(counts, Column) and isinstance(samples, Column):
+            right, drawn = counts.__array__(), samples.__array__()
+            within = right.min() >= 0 and drawn.max() < MOST_ANSWERS
+            return bool(within and (right <= drawn).all())
         return max(samples) < MOST_ANSWERS and min(counts) >= 0 and all(map(le, counts, samples))
 
     @cached_property
     def mean(self) -> float | None:
         """Mean over tasks with equal weights, each task's mean over its samples."""
         if self.counts is not None and self.samples is not None:
-            rates = ratios(self.counts, self.samples).tolist()
-        else:
-            rates = list(self.scores or ())
-        return sum(rates) / len(rates) if rates else None
+            rates = ratios(self.counts, self.samples)
+            # One after another, as a sum of Python floats is; NumPy's own sum goes by pairs.
+            return float(rates.cumsum()[-1]) / len(rates) if len(rates) else None
+        scores = self.scores or ()
+        return sum(scores) / len(scores) if scores else None
 
 
 @dataclass(frozen=True)

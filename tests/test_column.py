@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 from collections import Counter
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.column import Column, ratios
+from audit.column import Column, largest, ratios, smallest, total
 from audit.outcomes_file import make_columns, with_columns
-from audit.results import load
+from audit.results import Evaluation, load
 from audit.stats.draws import _tallied
 from audit.stats.stems import _part_alike, stem_clusters, stem_of
 
@@ -33,6 +35,28 @@ def test_a_column_is_its_list_and_the_array_of_it(values: list[Any]) -> None:
         assert array.tolist() == plain.tolist()
     assert np.asarray([column, column]).tolist() == np.asarray([values, values]).tolist()
     assert np.asarray(column, float).tolist() == np.asarray(values, float).tolist()
+
+
+@given(COUNTS | NUMBERS)
+def test_sum_and_range_of_a_column_are_those_of_its_list(values: list[Any]) -> None:
+    column = Column(values)
+    for _ in range(2):  # taken, then kept
+        assert total(column) == total(values) == sum(values)
+        if values:
+            assert (smallest(column), largest(column)) == (min(values), max(values))
+
+
+def test_a_sum_that_64_bits_do_not_hold_is_exact() -> None:
+    assert total(Column([2**53] * 1025)) == 1025 * 2**53
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=1, max_size=60))
+def test_a_mean_adds_task_after_task(tasks: list[tuple[int, int]]) -> None:
+    counts, samples = ([row[place] for row in tasks] for place in (0, 1))
+    due = reduce(add, (right / drawn for right, drawn in tasks)) / len(tasks)
+    for kind in (list, Column):
+        outcomes = {"correct": kind(counts), "samples": kind(samples)}
+        assert Evaluation("", outcomes).mean == due
 
 
 def test_small_counts_take_a_byte_and_are_added_as_whole_numbers() -> None:

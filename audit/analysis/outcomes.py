@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import comb, lcm
 
-from audit.column import Column
+from audit.column import Column, largest, total
 from audit.results import Evaluation
 
 # Scores that are no fractions with a small denominator are put on this lattice (error 5e-10).
@@ -57,7 +57,7 @@ class TaskOutcomes:
         drawn = self.samples
         k = drawn[0]
         if k and drawn.count(k) == len(drawn):
-            return Fraction(sum(self.counts), len(drawn) * k)
+            return Fraction(total(self.counts), len(drawn) * k)
         rates = [Fraction(c, k) for c, k in zip(self.counts, drawn, strict=True) if k]
         return sum(rates, Fraction(0)) / len(rates) if rates else Fraction(0)
 
@@ -185,7 +185,7 @@ def _fault(found: TaskOutcomes, evaluation: Evaluation) -> str | None:
     lists = (found.samples, found.ids, found.errored, found.unparsed, found.clusters)
     if any(values is not None and len(values) != tasks for values in lists):
         return "its lists have different lengths"
-    if max(found.samples) > _MOST_ANSWERS:
+    if largest(found.samples) > _MOST_ANSWERS:
         return "a task has more answers than can be counted exactly"
     if found.ids is not None and len(evaluation.task_set) != tasks:
         return "duplicate task id"

@@ -9,6 +9,7 @@ from math import lcm
 from typing import Any
 
 from audit.analysis.outcomes import TaskOutcomes
+from audit.column import smallest
 
 Rows = list[list[int]]
 
@@ -111,7 +112,7 @@ class Aligned:
     def complete(self) -> Aligned:
         """Return the tasks that every run has answers to."""
         rows = (*self.control.samples, *self.treatment.samples)
-        if all(0 not in row for row in rows):
+        if all(not row or smallest(row) > 0 for row in rows):
             return self
         kept = [t for t in range(len(self.tasks)) if all(row[t] for row in rows)]
         clusters = None if self.clusters is None else tuple(self.clusters[t] for t in kept)

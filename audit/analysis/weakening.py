@@ -12,6 +12,7 @@ from audit.analysis.looks import AFTER_LOOK, IN_PLAN, ClaimLook
 from audit.analysis.parsing import Parsing
 from audit.analysis.verdict import Verdict, Weakening
 from audit.claims import BASE, Claim
+from audit.column import largest
 from audit.reasons import words_for
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _decoding(comparison: Comparison) -> Iterator[Weakening]:
         own = run.evaluation
         if run.outcomes is None or own is None or own.greedy or own.sampled:
             continue
-        if max(run.outcomes.samples, default=0) == 1:
+        if run.outcomes.samples and largest(run.outcomes.samples) == 1:
             line = "no temperature is recorded: copies are looked for as among greedy answers"
             yield Weakening("decoding-not-recorded", line)
             return

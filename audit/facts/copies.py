@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from audit.column import total
 from audit.facts.likeness import (
     Scales,
     close_beside_other_arms,
@@ -343,7 +344,7 @@ def _by_equal_outcomes(runs: Sequence[Run]) -> Iterable[SamePair]:
         own = per_task(run)
         if not _telling(own):
             continue
-        sums = tuple((key, sum(e.counts or e.scores or ())) for key, e in own.items())
+        sums = tuple((key, total(e.counts or e.scores or ())) for key, e in own.items())
         earlier = alike.setdefault(sums, [])
         first = next((one for one in earlier if _all_equal(per_task(runs[one]), own)), None)
         if first is None:
@@ -365,7 +366,7 @@ def _draws(evaluation: Evaluation) -> int:
     samples = evaluation.samples
     if samples is None:
         return len(evaluation.scores or [])
-    return len(samples) if evaluation.greedy else sum(samples)
+    return len(samples) if evaluation.greedy else int(total(samples))
 
 
 def _all_equal(ours: Mapping[Any, Evaluation], theirs: Mapping[Any, Evaluation]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from audit.column import total
 from audit.results import Evaluation
 
 
@@ -63,9 +64,9 @@ def answer_counts(evaluation: Evaluation) -> AnswerCounts | None:
         samples: Sequence[int] = evaluation.samples or [1] * len(scores)
         right: float = sum(scores)
     else:
-        samples, right = evaluation.samples, sum(evaluation.counts)
+        samples, right = evaluation.samples, total(evaluation.counts)
     return AnswerCounts(
-        drawn=sum(samples) if evaluation.counts is not None else len(samples),
+        drawn=total(samples) if evaluation.counts is not None else len(samples),
         right=right,
         errored=_total(evaluation, "errored"),
         unparsed=_total(evaluation, "unparsed"),
@@ -76,7 +77,7 @@ def answer_counts(evaluation: Evaluation) -> AnswerCounts | None:
 
 def _total(evaluation: Evaluation, name: str) -> int | None:
     counts: Any = evaluation.document.get(name)
-    return None if counts is None else int(sum(counts))
+    return None if counts is None else int(total(counts))
 
 
 def _empty(evaluation: Evaluation, samples: Sequence[int]) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from audit.column import total
 from audit.facts.memo import once
 from audit.pointer import join
 from audit.results import Arm, Evaluation, Results, Run
@@ -29,7 +30,7 @@ class Measurement:
     def responses(self) -> int | None:
         """Responses that were drawn."""
         if self.evaluation is not None and self.evaluation.samples is not None:
-            return sum(self.evaluation.samples)
+            return int(total(self.evaluation.samples))
         return self.totals.get("examples")
 
     @property
@@ -38,7 +39,7 @@ class Measurement:
         recorded = self.totals.get("truncated_responses")
         if recorded is None and self.evaluation is not None:
             per_task = self.evaluation.document.get("truncated")
-            return None if per_task is None else sum(per_task)
+            return None if per_task is None else int(total(per_task))
         return recorded
 
     @property

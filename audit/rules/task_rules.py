@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from audit.column import total
 from audit.facts.measurements import Measurement
 from audit.facts.rounding import DOUBLE, decimals, tolerance
 from audit.finding import ERROR, WARNING
@@ -86,20 +87,26 @@ def counts_exceed_samples(evaluation: Evaluation) -> Iterator[CheckResult]:
     for name in ("correct", "errored", "unparsed", "truncated"):
         right = None if name in ("correct", "truncated") else lists.get("correct")
         if lists.get(name):
-            taken = right or [0] * len(samples)
-            yield from _exceeding(evaluation, name, lists[name], taken, samples)
+            yield from _exceeding(evaluation, name, lists[name], right, samples)
 
 
 def _exceeding(
-    evaluation: Evaluation, name: str, counts: list[int], right: list[int], samples: list[int]
+    evaluation: Evaluation,
+    name: str,
+    counts: list[int],
+    right: list[int] | None,
+    samples: list[int],
 ) -> Iterator[CheckResult]:
     import numpy as np
 
-    tasks = min(len(counts), len(right), len(samples))
-    count, taken, drawn = (np.asarray(values)[:tasks] for values in (counts, right, samples))
+    right = right or []
+    tasks = min(map(len, (counts, right or counts, samples)))
+    count, drawn = (np.asarray(values)[:tasks] for values in (counts, samples))
+    taken = np.asarray(right)[:tasks] if right else 0
     exceeding = ((count != 0) & (count + taken > drawn)).nonzero()[0].tolist()
     for index in exceeding:
-        room = f"at most {max(samples[index] - right[index], 0)} of {samples[index]} samples"
+        left = max(samples[index] - (right[index] if right else 0), 0)
+        room = f"at most {left} of {samples[index]} samples"
         pointer = join(evaluation.pointer, name, index)
         yield Failed(pointer, f"too many {name}", room, str(counts[index]))
     yield Passed(tasks - len(exceeding))
@@ -321,7 +328,7 @@ def _sums(measurement: Measurement, near: float) -> Iterator[tuple[str, list[flo
     if evaluation.mean is not None:
         yield evaluation.metric, [evaluation.mean, *_pooled(lists)], near
     if "samples" in lists:
-        yield "examples", [sum(lists["samples"])], 0.0
+        yield "examples", [total(lists["samples"])], 0.0
     elif lists.get("scores"):  # a score may be a mean of any number of answers, the same a task
         tasks, answers = len(lists["scores"]), measurement.totals.get("examples") or 0
         yield "examples", [max(round(answers / tasks), 1) * tasks], 0.0
@@ -335,8 +342,8 @@ def _sums(measurement: Measurement, near: float) -> Iterator[tuple[str, list[flo
 
 
 def _pooled(lists: dict[str, list[Any]]) -> list[float]:
-    drawn = sum(lists.get("samples", []))
-    return [sum(lists["correct"]) / drawn] if drawn and "correct" in lists else []
+    drawn = total(lists.get("samples", []))
+    return [total(lists["correct"]) / drawn] if drawn and "correct" in lists else []
 
 
 @rule(
