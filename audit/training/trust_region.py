@@ -177,17 +177,17 @@ def _kl_roots(level: Tensor) -> tuple[Tensor, Tensor]:
     ``e^u - 1 - u - level`` is convex and not negative at either start, so that the steps go
     straight to the root without passing it.
     """
+    import torch
+
     target = level.double()
-    spread = (2 * target).sqrt()
-
-    def root(u: Tensor) -> Tensor:
-        for _ in range(_NEWTON_STEPS):
-            slope = u.expm1()
-            u = u - (slope - u - target) / slope
-        return u.exp().to(level.dtype)
-
+    reach = target + (2 * target).sqrt()
     # The upper root u has e^u = 1 + level + u, and u is at most sqrt(2 level).
-    return root(-(target + spread)), root((target + spread).log1p())
+    u = torch.stack([-reach, reach.log1p()])
+    for _ in range(_NEWTON_STEPS):
+        slope = u.expm1()
+        u = u - (slope - u - target) / slope
+    lower, upper = u.exp().to(level.dtype)
+    return lower, upper
 
 
 def _require(condition: bool, message: str) -> None:
