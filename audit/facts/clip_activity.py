@@ -71,12 +71,16 @@ def _of_counts(arm: ArmLog, counted: list[tuple[RunLog, dict[str, Any]]]) -> Cli
 
 
 def _of_audits(arm: ArmLog) -> ClipActivity:
-    fractions, gated = arm.column("clip_fraction"), arm.column("gated_clip_fraction")
     later = arm.of_first_updates.count(0)
+    array = arm.array("clip_fraction")
     if arm.known("gated_clip_fraction"):
-        pairs = zip(fractions, gated, strict=True)
-        fractions = [share if stopped is None else stopped for share, stopped in pairs]
-    fired = sum(map(bool, fractions))
+        gated = arm.column("gated_clip_fraction")
+        pairs = zip(arm.column("clip_fraction"), gated, strict=True)
+        fired = sum(bool(share if stopped is None else stopped) for share, stopped in pairs)
+    elif array is not None:
+        fired = int((array != 0).sum())
+    else:
+        fired = sum(map(bool, arm.column("clip_fraction")))
     total, first = arm.known("clip_fraction"), _first_later(arm)
     return ClipActivity(arm.arm.name, "response audits", fired, later, total, first)
 

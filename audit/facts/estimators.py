@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from math import inf
+from operator import itemgetter
 from typing import NamedTuple
 
 from audit.facts.memo import once
@@ -160,18 +161,22 @@ def _matches(log: RunLog) -> tuple[StepMatch, ...]:
     batches = log.batches
     if not size or not batches:
         return ()
-    decimals = written_decimals(list(set(chain.from_iterable(b.advantages for b in batches))))
+    decimals = written_decimals(
+        list(set(chain.from_iterable(advantages for _, advantages in batches)))
+    )
     _, epsilon, _ = log.advantage
-    for place, rewards, advantages in batches:
+    for (rewards, advantages), places in batches.items():
         if len(rewards) != len(advantages) or len(rewards) % size:
             continue
-        number = log.steps[place].get("step", place + 1)
         match, again = _match(rewards, advantages, size, due, decimals, epsilon)
-        found.append(StepMatch(place, number, match, again))
-    return tuple(found)
+        found += [
+            StepMatch(place, log.steps[place].get("step", place + 1), match, again)
+            for place in places
+        ]
+    return tuple(sorted(found, key=itemgetter(0)))
 
 
-@lru_cache(maxsize=4096)  # batches of 0/1 rewards repeat
+@lru_cache(maxsize=4096)  # batches of 0/1 rewards repeat from run to run
 def _match(
     rewards: tuple[float, ...],
     advantages: tuple[float, ...],

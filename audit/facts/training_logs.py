@@ -7,6 +7,7 @@ build the pointer of a place only when something is found there.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -15,6 +16,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from audit.facts.memo import once
+from audit.facts.row_columns import Columns
 from audit.pointer import join
 from audit.results import Arm, Results, Run
 
@@ -23,9 +25,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     FloatArray = NDArray[np.float64]
+    IntegerArray = NDArray[np.int64]
+    BooleanArray = NDArray[np.bool_]
 
 # Audits from which arrays are made.
 _MANY = 20_000
+AUDIT_NUMBERS = (
+    "clip_fraction",
+    "gated_clip_fraction",
+    "lower_mean",
+    "upper_mean",
+    "max_abs_log_ratio",
+)
+UPDATE_NUMBERS = ("loss", "gradient_l2_norm")
+"""Fields of response audits, and of updates, that rules look over as arrays."""
 # Loss terms and weights, by the names of TRL's settings, that the relations on losses leave out.
 _OTHER_TERMS = (
     "beta",
@@ -36,12 +49,8 @@ _OTHER_TERMS = (
 )
 
 
-class Batch(NamedTuple):
-    """Rewards and advantages of a step, by its place in ``training``."""
-
-    place: int
-    rewards: tuple[float, ...]
-    advantages: tuple[float, ...]
+Batch = tuple[tuple[float, ...], tuple[float, ...]]
+"""Rewards and advantages of a step."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +75,31 @@ class RunLog:
         return self.steps if self.run.finished else self.steps[:-1]
 
     @cached_property
-    def batches(self) -> list[Batch]:
-        """The steps that have rewards and advantages."""
-        return [
-            Batch(place, tuple(step["rewards"]), tuple(step["advantages"]))
-            for place, step in enumerate(self.steps)
-            if step.get("rewards") and step.get("advantages")
-        ]
+    def batches(self) -> dict[Batch, list[int]]:
+        """Rewards with their advantages, and the places in ``training`` of the steps with these.
+
+        Batches of 0/1 rewards repeat, and what holds for one holds for its equals.
+        """
+        found: dict[Batch, list[int]] = {}
+        for place, step in enumerate(self.steps):
+            rewards, advantages = step.get("rewards"), step.get("advantages")
+            if rewards and advantages:
+                key = tuple(rewards), tuple(advantages)
+                found.setdefault(key, []).append(place)
+        return found
+
+    @cached_property
+    def reward_lists(self) -> dict[tuple[float, ...], list[int]]:
+        """The rewards of a step, and the places in ``training`` of the steps with these."""
+        found: dict[tuple[float, ...], list[int]] = {}
+        if sum(map(len, self.batches.values())) == len(self.steps):
+            for (rewards, _), places in self.batches.items():
+                found.setdefault(rewards, []).extend(places)
+            return found
+        for place, step in enumerate(self.steps):
+            if step.get("rewards"):
+                found.setdefault(tuple(step["rewards"]), []).append(place)
+        return found
 
     def every(self, name: str) -> list[Any]:
         """Return the values of one list of all steps, such as ``rewards``, one after another."""
@@ -145,6 +172,36 @@ class LoggedUpdate(NamedTuple):
         return join(self.log.run.pointer, "training", self.step, "updates", self.place)
 
 
+@dataclass(frozen=True, slots=True)
+class UpdateArrays:
+    """One entry per update of an arm, in the order of the file; but of ``advantages``.
+
+    Attributes
+    ----------
+    advantages : ndarray
+        Of all responses of all steps.
+    losses : ndarray
+        NaN where none is logged.
+    first : ndarray of bool
+        Whether it is the first update of its step.
+    mean_loss : ndarray of bool
+        As :attr:`RunLog.mean_loss`.
+    counts : ndarray of int
+        Advantages of its step.
+    means, least, largest : ndarray
+        The mean of these; the smallest that is not 0 and the largest in size, 0 where all are 0.
+    """
+
+    advantages: FloatArray
+    losses: FloatArray
+    first: BooleanArray
+    mean_loss: BooleanArray
+    counts: IntegerArray
+    means: FloatArray
+    least: FloatArray
+    largest: FloatArray
+
+
 @dataclass(frozen=True)
 class ArmLog:
     """The training logs of an arm's runs.
@@ -166,23 +223,10 @@ class ArmLog:
     updates: list[LoggedUpdate] = field(default_factory=list)
     audits: list[Mapping[str, Any]] = field(default_factory=list)
     spans: list[tuple[RunLog, int, int]] = field(default_factory=list)
-    _columns: dict[str, list[Any]] = field(default_factory=dict)
-    _known: dict[str, int] = field(default_factory=dict)
-    _arrays: dict[str, FloatArray] = field(default_factory=dict)
 
     def column(self, name: str) -> list[Any]:
         """Return one field of all audits, None where it is absent."""
-        if name not in self._columns:
-            column = self._shared.get(name)
-            if column is not None:
-                self._known[name] = len(column)
-            elif self._shared:
-                column, self._known[name] = [None] * len(self.audits), 0
-            else:
-                column = [audit.get(name) for audit in self.audits]
-                self._known[name] = len(column) - column.count(None)
-            self._columns[name] = column
-        return self._columns[name]
+        return self._of_audits.values(name)
 
     def array(self, name: str) -> FloatArray | None:
         """Return a column of numbers as an array, to be looked over at once.
@@ -190,23 +234,15 @@ class ArmLog:
         None where an audit lacks the field, and where NumPy takes longer to load than to go
         through the column.
         """
-        if len(self.audits) < _MANY or not self.complete(name):
-            return None
-        if name not in self._arrays:
-            import numpy as np
-
-            column = self.column(name)
-            self._arrays[name] = np.fromiter(column, float, len(column))
-        return self._arrays[name]
+        return self._of_audits.array(name)
 
     @cached_property
-    def _shared(self) -> dict[str, list[Any]]:
-        return _columns(self.audits)
+    def _of_audits(self) -> Columns:
+        return Columns(self.audits, AUDIT_NUMBERS if len(self.audits) >= _MANY else ())
 
     def known(self, name: str) -> int:
         """Return how many audits have the field."""
-        self.column(name)
-        return self._known[name]
+        return self._of_audits.known(name)
 
     def complete(self, name: str) -> bool:
         """Whether every audit has the field."""
@@ -214,39 +250,52 @@ class ArmLog:
 
     def largest(self, name: str) -> list[float | None]:
         """Return the largest value of a column in each update; None where an audit lacks it."""
-        array = self.array(name)
-        if array is not None and self.all_audited:
-            import numpy as np
-
-            found: list[float | None]
-            found = np.maximum.reduceat(array, [update.first for update in self.updates]).tolist()
+        array = self.largest_array(name)
+        if array is not None:
+            found: list[float | None] = array.tolist()
             return found
         column = self.column(name)
         parts = (column[first:end] for *_, first, end in self.updates)
         return [max(part) if part and None not in part else None for part in parts]
 
+    def largest_array(self, name: str) -> FloatArray | None:
+        """Return the same as an array; None where :meth:`array` has none, and without audits."""
+        array = self.array(name)
+        if array is None or not self.all_audited:
+            return None
+        import numpy as np
+
+        largest: FloatArray = np.maximum.reduceat(array, [update.first for update in self.updates])
+        return largest
+
     @cached_property
     def has_metrics(self) -> bool:
         """Whether any update has figures under a trainer's own names."""
-        if self._of_updates:
-            return "metrics" in self._of_updates
-        return any("metrics" in update.document for update in self.updates)
+        return self._of_updates.known("metrics") > 0
 
     @cached_property
     def all_audited(self) -> bool:
         """Whether every update has response audits."""
-        return all(first < end for *_, first, end in self.updates)
+        return 0 not in self.audit_counts
+
+    @cached_property
+    def audit_counts(self) -> list[int]:
+        """How many response audits each update has."""
+        bounds = itemgetter(4, 5)
+        return [end - first for first, end in map(bounds, self.updates)]
+
+    def update_array(self, name: str) -> FloatArray | None:
+        """Return ``loss`` or ``gradient_l2_norm`` as :meth:`array` does fields of audits."""
+        return self._of_updates.array(name)
 
     def update_column(self, name: str) -> list[Any]:
         """Return one field of all updates, None where it is absent."""
-        column = self._of_updates.get(name)
-        if column is None:
-            column = [update.document.get(name) for update in self.updates]
-        return column
+        return self._of_updates.values(name)
 
     @cached_property
-    def _of_updates(self) -> dict[str, list[Any]]:
-        return _columns([update.document for update in self.updates])
+    def _of_updates(self) -> Columns:
+        numbers = UPDATE_NUMBERS if len(self.audits) >= _MANY else ()
+        return Columns([update.document for update in self.updates], numbers)
 
     @property
     def losses(self) -> list[float | None]:
@@ -254,11 +303,16 @@ class ArmLog:
         return self.update_column("loss")
 
     @cached_property
-    def advantages(self) -> list[list[float]]:
-        """Advantages of the responses in each update; empty where they cannot be told."""
-        return [self._advantages(update) for update in self.updates]
+    def update_arrays(self) -> UpdateArrays | None:
+        """The updates as arrays, to be looked over at once.
 
-    def _advantages(self, update: LoggedUpdate) -> list[float]:
+        None where NumPy takes longer to load than to go through them, where a step has no
+        advantages, and where an update has audits of some of its step's responses only.
+        """
+        return _update_arrays(self) if len(self.audits) >= _MANY else None
+
+    def advantages_of(self, update: LoggedUpdate) -> list[float]:
+        """Return the advantages of the responses in an update; none where they cannot be told."""
         log, step, _, _, first, end = update  # faster than by name, in a loop this long
         every: list[float] = log.steps[step].get("advantages") or []
         if end - first in (0, len(every)):
@@ -304,16 +358,37 @@ class ArmLog:
                 yield log, place, step
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return every column of rows, read in one pass, where all have the same fields; else none."""
-    names = tuple(rows[0]) if rows else ()
-    if len(names) < 2 or set(map(len, rows)) != {len(names)}:
-        return {}
-    try:
-        flat = list(chain.from_iterable(map(itemgetter(*names), rows)))
-    except KeyError:
-        return {}
-    return {name: flat[place :: len(names)] for place, name in enumerate(names)}
+def _update_arrays(arm: ArmLog) -> UpdateArrays | None:
+    advantages: list[Sequence[float]] = [step.get("advantages") or () for _, _, step in arm.steps()]
+    if not arm.updates or not all(advantages):
+        return None
+    import numpy as np
+
+    logs, steps, places, *_ = zip(*arm.updates, strict=True)
+    updates = Counter(map(id, logs))
+    of_run = [updates[id(log)] for log in arm.runs]
+    before = list(accumulate((len(log.steps) for log in arm.runs), initial=0))[:-1]
+    step = np.array(steps, np.int64) + np.repeat(np.array(before, np.int64), of_run)
+    sizes = np.fromiter(map(len, advantages), np.int64, len(advantages))
+    audits = np.array(arm.audit_counts)
+    if ((audits != 0) & (audits != sizes[step])).any():
+        return None
+    starts = np.cumsum(sizes) - sizes
+    flat = np.fromiter(chain.from_iterable(advantages), float, int(sizes.sum()))
+    size = np.abs(flat)
+    least = np.minimum.reduceat(np.where(size == 0, np.inf, size), starts)
+    least[np.isinf(least)] = 0.0
+    losses = arm.update_array("loss")
+    return UpdateArrays(
+        advantages=flat,
+        losses=np.array(arm.losses, float) if losses is None else losses,
+        first=np.array(places) == 0,
+        mean_loss=np.repeat(np.array([log.mean_loss for log in arm.runs]), of_run),
+        counts=sizes[step],
+        means=(np.add.reduceat(flat, starts) / sizes)[step],
+        least=least[step],
+        largest=np.maximum.reduceat(size, starts)[step],
+    )
 
 
 def step_pointer(log: RunLog, place: int, *tokens: str | int) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import chain
+from operator import itemgetter
 
 from audit.facts import estimators
 from audit.facts.estimators import Printed, StepMatch
-from audit.facts.training_logs import RunLog, step_pointer
+from audit.facts.training_logs import Batch, RunLog, step_pointer
 from audit.finding import ERROR, INFO, WARNING
 from audit.rules.case import Case
 from audit.rules.check import CheckResult, Failed, Passed, Unchecked
@@ -49,22 +49,20 @@ def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
     held = 0
     size = log.group_size
     formula = log.advantage
-    wrong: dict[tuple[tuple[float, ...], tuple[float, ...]], list[tuple[int, float]]] = {}
+    wrong: list[tuple[int, list[tuple[int, float]]]] = []
     rounded = estimators.printed(log)
     cut: list[tuple[int, int]] = []
     found: list[Failed] = []
     rescaled = True
-    for place, rewards, advantages in log.batches:
+    for (rewards, advantages), places in log.batches.items():
         if len(rewards) != len(advantages):
             continue
-        key = rewards, advantages
-        errors = wrong.get(key)
-        if errors is None:  # batches of 0/1 rewards repeat, and equal ones are checked once
-            errors = list(_wrong(rewards, advantages, size or len(rewards), formula, rounded))
-            wrong[key] = errors
-        held += len(rewards) - len(errors)
-        if not errors:
-            continue
+        errors = list(_wrong(rewards, advantages, size or len(rewards), formula, rounded))
+        held += len(places) * (len(rewards) - len(errors))
+        if errors:
+            wrong += [(place, errors) for place in places]
+    for place, errors in sorted(wrong, key=itemgetter(0)):
+        rewards, advantages = _as_written(log, place)
         ends = [
             index
             for index, right in errors
@@ -72,9 +70,9 @@ def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
             and advantages[index] * right > 0
         ]
         cut += [(place, index) for index in ends]
-        errors = [(index, right) for index, right in errors if index not in ends]
-        rescaled = rescaled and (not errors or estimators.rescaled(log, rewards, advantages))
-        for index, expected in errors:
+        others = [(index, right) for index, right in errors if index not in ends]
+        rescaled = rescaled and (not others or estimators.rescaled(log, rewards, advantages))
+        for index, expected in others:
             pointer = step_pointer(log, place, "advantages", index)
             message = f"not the advantage of reward {rewards[index]!r} in its group"
             found.append(Failed(pointer, message, f"{expected:.9g}", repr(advantages[index])))
@@ -88,6 +86,12 @@ def advantage_formula(log: RunLog) -> Iterator[CheckResult]:
         message = f"{len(cut)} advantages are cut off at {rounded.limit:g}"
         yield Failed(step_pointer(log, place, "advantages", index), message, severity=WARNING)
     yield Passed(held)
+
+
+def _as_written(log: RunLog, place: int) -> Batch:
+    """Return a step's rewards and advantages with 1 and 1.0 as they stand, which are equal."""
+    step = log.steps[place]
+    return tuple(step["rewards"]), tuple(step["advantages"])
 
 
 def _wrong(
@@ -156,17 +160,18 @@ def trained_without_variance(log: RunLog) -> Iterator[CheckResult]:
     if not log.rejects:
         yield Unchecked("groups without variance are kept (telemetry.zero_groups)", log.run.pointer)
         return
-    for place, step in enumerate(log.steps):
-        rewards = step.get("rewards") or []
+    flat: list[tuple[int, int]] = []
+    for rewards, places in log.reward_lists.items():
         size = log.group_size or len(rewards)
-        for start in range(0, len(rewards), size or 1):
-            group = rewards[start : start + size]
-            if group.count(group[0]) == len(group):
-                pointer = step_pointer(log, place, "rewards")
-                message = f"the group from response {start} has no variance"
-                yield Failed(pointer, message, "rewards that differ", f"all {group[0]!r}")
-            else:
-                held += 1
+        starts = range(0, len(rewards), size)
+        alike = [start for start in starts if len(set(rewards[start : start + size])) == 1]
+        held += len(places) * (len(starts) - len(alike))
+        flat += [(place, start) for place in places for start in alike]
+    for place, start in sorted(flat):
+        reward = log.steps[place]["rewards"][start]
+        pointer = step_pointer(log, place, "rewards")
+        message = f"the group from response {start} has no variance"
+        yield Failed(pointer, message, "rewards that differ", f"all {reward!r}")
     yield Passed(held)
 
 
@@ -223,19 +228,16 @@ def odd_reward(case: Case) -> Iterator[CheckResult]:
     """
     count, odd = 0, []
     for log in (log for arm in case.logs for log in arm.runs):
-        batches = [step.get("rewards") or () for step in log.steps]
-        count += sum(map(len, batches))
-        if not _BINARY.issuperset(chain.from_iterable(batches)):
-            odd += [
-                (log, place, at, reward)
-                for place, rewards in enumerate(batches)
-                for at, reward in enumerate(rewards)
-                if reward not in _BINARY
-            ]
+        for rewards, places in log.reward_lists.items():
+            count += len(rewards) * len(places)
+            if not _BINARY.issuperset(rewards):
+                others = [at for at, reward in enumerate(rewards) if reward not in _BINARY]
+                odd += [(log, place, at) for place in places for at in others]
     if count < _FEWEST or len(odd) > 1:
         yield Unchecked("rewards are not all 0 or 1" if odd else f"fewer than {_FEWEST} rewards")
     elif odd:
-        log, place, at, reward = odd[0]
+        log, place, at = odd[0]
+        reward = log.steps[place]["rewards"][at]
         message = f"the only one of {count} rewards that is neither 0 nor 1"
         yield Failed(step_pointer(log, place, "rewards", at), message, "0 or 1", repr(reward))
     else:

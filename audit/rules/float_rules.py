@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import chain
 from operator import and_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from audit.facts.training_logs import ArmLog, RunLog, step_pointer
+from audit.facts.training_logs import AUDIT_NUMBERS, UPDATE_NUMBERS, ArmLog, RunLog, step_pointer
 from audit.finding import ERROR, WARNING
 from audit.pointer import join
 from audit.rules.case import Case
@@ -20,6 +20,9 @@ from audit.rules.float32 import odd_places, to_float32
 from audit.rules.regions import Region, region_of
 from audit.rules.rule import rule
 from audit.rules.scopes import NO_AUDITS
+
+if TYPE_CHECKING:
+    from audit.facts.training_logs import BooleanArray, FloatArray
 
 # Denominator of the float32 log-probabilities below probability e^-1/2 = 0.61.
 _COMMON_STEP = 2**24
@@ -31,13 +34,6 @@ _FEWEST = 20
 _FIRST_LEVEL = -2
 # A ratio of e^8 is far beyond any region in use.
 _LARGEST = 8.0
-_AUDIT_FLOATS = (
-    "clip_fraction",
-    "gated_clip_fraction",
-    "lower_mean",
-    "upper_mean",
-    "max_abs_log_ratio",
-)
 
 
 @rule("FLOAT001", "single-precision", WARNING, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
@@ -54,10 +50,12 @@ def single_precision(arm: ArmLog) -> Iterator[CheckResult]:
     Good
         "gradient_l2_norm": 0.27938181161880493
     """
-    for name, values, pointer in _float_columns(arm):
+    arrays = {name: array for name, array in _long_columns(arm) if _all_single(array)}
+    yield Passed(sum(map(len, arrays.values())))
+    for name, values, pointer in _float_columns(arm, arrays):
         if not values:
             continue
-        odd = [] if _all_single(arm, name) else odd_places(values)
+        odd = odd_places(values)
         if odd is None:
             yield Unchecked(f"{name} is not logged in single precision", arm.arm.pointer)
             continue
@@ -68,20 +66,35 @@ def single_precision(arm: ArmLog) -> Iterator[CheckResult]:
             yield Failed(pointer(place), message, nearest, repr(values[place]))
 
 
-def _all_single(arm: ArmLog, name: str) -> bool:
-    """Whether every value of a long column is a float32; False for other columns."""
-    column = arm.array(name) if name in _AUDIT_FLOATS else None
-    if column is None:
-        return False
+def _long_columns(arm: ArmLog) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the columns of a long log that are arrays."""
+    for name in AUDIT_NUMBERS:
+        array = arm.array(name)
+        if array is not None:
+            yield name, array
+    for name in UPDATE_NUMBERS if arm.all_audited else ():
+        array = arm.update_array(name)
+        if array is not None:
+            yield name, array
+    if arm.update_arrays is not None:
+        yield "advantages", arm.update_arrays.advantages
+
+
+def _all_single(array: FloatArray) -> bool:
+    """Whether every value is a float32."""
     import numpy as np
 
     with np.errstate(over="ignore"):
-        return bool((column.astype(np.float32) == column).all())
+        return bool((array.astype(np.float32) == array).all())
 
 
-def _float_columns(arm: ArmLog) -> Iterator[tuple[str, list[float], Callable[[int], str]]]:
-    """Yield name, values and the pointer of each value, of every column of floats."""
-    for name in ("loss", "gradient_l2_norm"):
+def _float_columns(
+    arm: ArmLog, without: Container[str]
+) -> Iterator[tuple[str, list[float], Callable[[int], str]]]:
+    """Yield name, values and the pointer of each value, of every column of floats but some."""
+    for name in UPDATE_NUMBERS:
+        if name in without:
+            continue
         column = arm.update_column(name)
         kept: Sequence[int] = range(len(column))
         if None in column or not arm.all_audited:
@@ -90,10 +103,14 @@ def _float_columns(arm: ArmLog) -> Iterator[tuple[str, list[float], Callable[[in
             kept = [place for place, both in enumerate(map(and_, audited, known)) if both]
             column = [column[place] for place in kept]
         yield name, column, partial(_update_pointer, arm, name, kept)
-    lists = [(log, at, step["advantages"]) for log, at, step in arm.steps() if "advantages" in step]
-    flat = list(chain.from_iterable(values for _, _, values in lists))
-    yield "advantages", flat, partial(_advantage_pointer, lists)
-    for name in filter(arm.known, _AUDIT_FLOATS):
+    if "advantages" not in without:
+        logs = arm.steps()
+        lists = [(log, at, step["advantages"]) for log, at, step in logs if "advantages" in step]
+        flat = list(chain.from_iterable(values for _, _, values in lists))
+        yield "advantages", flat, partial(_advantage_pointer, lists)
+    for name in AUDIT_NUMBERS:
+        if name in without or not arm.known(name):
+            continue
         column = arm.column(name)
         kept = range(len(column))
         if not arm.complete(name):
@@ -143,13 +160,20 @@ def log_ratio_in_region(arm: ArmLog) -> Iterator[CheckResult]:
         "max_abs_log_ratio": 0.3750729560852051
     """
     held = 0
-    clipped, column = arm.column("clip_fraction"), arm.column("max_abs_log_ratio")
+    fractions, ratios = arm.array("clip_fraction"), arm.array("max_abs_log_ratio")
     for log, first, end in arm.spans:
         region = region_of(log) if log.token_ratios else None
         if region is None or not region.atomic:
             continue
         edges = _edges(region)
-        for index in range(first, end):
+        left: Sequence[int] = range(first, end)
+        if fractions is not None and ratios is not None:
+            asked, fine = _fine_at_once(fractions[first:end], ratios[first:end], edges)
+            held += int(fine.sum())
+            left = (first + (asked & ~fine).nonzero()[0]).tolist()
+        clipped = arm.column("clip_fraction") if left else []
+        column = arm.column("max_abs_log_ratio") if left else []
+        for index in left:
             value = column[index]
             if not value or value < edges[0] or clipped[index] != 0:
                 continue
@@ -161,6 +185,17 @@ def log_ratio_in_region(arm: ArmLog) -> Iterator[CheckResult]:
             pointer = arm.pointer(index, "max_abs_log_ratio")
             yield Failed(pointer, message, f"a multiple of 2^{exponent}", repr(value))
     yield Passed(held)
+
+
+def _fine_at_once(
+    fractions: FloatArray, ratios: FloatArray, edges: list[float]
+) -> tuple[BooleanArray, BooleanArray]:
+    """Return which log ratios are checked, and which of these are as fine as they may be."""
+    import numpy as np
+
+    asked = (fractions == 0) & (ratios != 0) & (ratios >= edges[0])
+    exponents = _FIRST_LEVEL + np.searchsorted(edges, ratios, "right") - 24
+    return asked, asked & (np.fmod(ratios, np.ldexp(1.0, exponents)) == 0)
 
 
 @lru_cache(maxsize=256)  # runs of one recipe have one region
@@ -208,13 +243,14 @@ def log_ratio_step(case: Case) -> Iterator[CheckResult]:
     Good
         "max_abs_log_ratio": 0.22674989700317383
     """
-    columns = []
+    arms = []
+    counts = Counter[int]()
     for arm in case.logs:
         if all(log.token_ratios for log in arm.runs):
-            columns.append((arm, arm.column("max_abs_log_ratio")))
+            arms.append(arm)
+            counts += _denominators(arm, "max_abs_log_ratio")
         else:
             yield Unchecked("ratios of whole responses", arm.arm.pointer)
-    counts = Counter(v.as_integer_ratio()[1] for _, column in columns for v in column if v)
     if counts.total() < _FEWEST:
         yield Unchecked(f"fewer than {_FEWEST} log ratios")
         return
@@ -227,8 +263,22 @@ def log_ratio_step(case: Case) -> Iterator[CheckResult]:
     else:
         step = f"multiple of 2^-{usual.bit_length() - 1}"
         message = f"the only one of {counts.total()} log ratios that is no {step}"
-        for arm, column in columns:
-            for index, value in enumerate(column):
+        for arm in arms:
+            for index, value in enumerate(arm.column("max_abs_log_ratio")):
                 if value and value.as_integer_ratio()[1] == finest:
                     pointer = arm.pointer(index, "max_abs_log_ratio")
                     yield Failed(pointer, message, f"a {step}", repr(value))
+
+
+def _denominators(arm: ArmLog, name: str) -> Counter[int]:
+    """Count the denominators, powers of two, of a column's values other than 0."""
+    array = arm.array(name)
+    if array is None:
+        return Counter(v.as_integer_ratio()[1] for v in arm.column(name) if v)
+    import numpy as np
+
+    mantissa, exponent = np.frexp(array[array != 0])
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    factor = np.frexp((whole & -whole).astype(float))[1] - 1  # of two, in the whole number
+    powers, times = np.unique(np.maximum(53 - exponent - factor, 0), return_counts=True)
+    return Counter({1 << k: n for k, n in zip(powers.tolist(), times.tolist(), strict=True)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from audit.facts.training_logs import ArmLog
 from audit.finding import ERROR
@@ -15,6 +15,11 @@ from audit.rules.scopes import NO_AUDITS
 
 # A float32 mean over n equal values is off by up to log2(n) roundings of 2^-24: 32 covers any n.
 _TOKEN_MEAN = 32 * 2.0**-24
+# Below this nothing is left to check, and subnormal numbers are out of the way.
+_LEAST = 2.0**-60
+# A loss of more steps than this is on the lattice too easily to count.
+_TELLING = 2.0**20
+_CLOSE = 1e-9
 
 
 @rule(
@@ -37,8 +42,11 @@ def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
     Good
         "inner_update": 1 with "loss": 2.98e-08
     """
-    held = 0
-    for update, loss, advantages in zip(arm.updates, arm.losses, arm.advantages, strict=True):
+    held, left = _held_at_once(arm)
+    losses = arm.losses
+    for place in left:
+        update, loss = arm.updates[place], losses[place]
+        advantages = arm.advantages_of(update)
         if update.place or loss is None or not advantages or not update.log.mean_loss:
             continue
         expected = -sum(advantages) / len(advantages)
@@ -49,6 +57,20 @@ def first_loss(arm: ArmLog) -> Iterator[CheckResult]:
             pointer = join(update.pointer, "loss")
             yield Failed(pointer, "not minus the mean advantage", shown, repr(loss))
     yield Passed(held)
+
+
+def _held_at_once(arm: ArmLog) -> tuple[int, Sequence[int]]:
+    """Return how many losses clearly agree, and the places of the updates that are left."""
+    arrays = arm.update_arrays
+    if arrays is None:
+        return 0, range(len(arm.updates))
+    import numpy as np
+
+    asked = arrays.first & arrays.mean_loss & ~np.isnan(arrays.losses)
+    # The sum here may round otherwise than one response after another; a millionth is far more.
+    allowed = (1 - 1e-6) * _TOKEN_MEAN * arrays.largest
+    agree = asked & (np.abs(arrays.losses + arrays.means) <= allowed)
+    return int(agree.sum()), np.flatnonzero(asked & ~agree).tolist()
 
 
 @rule("LOSS002", "loss-lattice", ERROR, each=ArmLog, needs=("audits",), missing=NO_AUDITS)
@@ -69,22 +91,21 @@ def loss_lattice(arm: ArmLog) -> Iterator[CheckResult]:
         "loss": 0.0015807896852493286
     """
     found: list[Failed] = []
-    held = 0
-    ratios = arm.largest("max_abs_log_ratio")
-    least: dict[int, float] = {}  # by list: the updates of a step share theirs
-    rows = zip(arm.updates, arm.losses, arm.advantages, ratios, strict=True)
-    for update, loss, advantages, ratio in rows:
+    held, left = _on_lattice_at_once(arm)
+    losses, ratios = arm.losses, arm.largest("max_abs_log_ratio") if left else []
+    for place in left:
+        update, loss, ratio = arm.updates[place], losses[place], ratios[place]
+        advantages = arm.advantages_of(update)
         if not loss or not advantages or ratio is None or not update.log.mean_loss:
             continue
-        if id(advantages) not in least:
-            least[id(advantages)] = min(filter(None, map(abs, advantages)), default=0.0)
-        step = _loss_step(len(advantages), least[id(advantages)], ratio)
+        least = min(filter(None, map(abs, advantages)), default=0.0)
+        step = _loss_step(len(advantages), least, ratio)
         if step is None:
             continue
         if (loss / step).is_integer():
             # Of larger float32 numbers one in eight or more are on the lattice by chance, and a
             # first loss is made of advantages, which may be float32 where later means are not.
-            held += update.place > 0 and abs(loss) < step * 2.0**20
+            held += update.place > 0 and abs(loss) < step * _TELLING
         else:
             message = "not on the lattice of float32 means over the responses"
             expected = f"a multiple of 2^{round(math.log2(step))}"
@@ -99,6 +120,27 @@ def loss_lattice(arm: ArmLog) -> Iterator[CheckResult]:
         yield Passed(held)
 
 
+def _on_lattice_at_once(arm: ArmLog) -> tuple[int, Sequence[int]]:
+    """Return how many losses count as on their lattice, and the places of those left to look at."""
+    arrays, ratios = arm.update_arrays, arm.largest_array("max_abs_log_ratio")
+    if arrays is None or ratios is None:
+        return 0, range(len(arm.updates))
+    import numpy as np
+
+    asked = arrays.mean_loss & ~np.isnan(arrays.losses) & (arrays.losses != 0)
+    asked &= arrays.counts & (arrays.counts - 1) == 0
+    with np.errstate(all="ignore"):
+        least = arrays.least * np.exp(-ratios) * (1 - _TOKEN_MEAN)
+        mantissa, exponent = np.frexp(least)
+        step = np.ldexp(1.0, exponent - 24) / arrays.counts
+        multiple = arrays.losses / step
+    # Beside a power of two the last digit of exp would decide: those are looked at one by one.
+    apart = (mantissa > 0.5 + _CLOSE) & (mantissa < 1 - _CLOSE) & (least > 2 * _LEAST)
+    on = asked & apart & np.isfinite(multiple) & (multiple == np.trunc(multiple))
+    telling = on & ~arrays.first & (np.abs(arrays.losses) < step * _TELLING)
+    return int(telling.sum()), np.flatnonzero(asked & ~on).tolist()
+
+
 def _loss_step(count: int, advantage: float, ratio: float) -> float | None:
     """Power of two that a loss must be a multiple of; None where nothing follows.
 
@@ -108,5 +150,4 @@ def _loss_step(count: int, advantage: float, ratio: float) -> float | None:
         return None
     # The margin covers the roundings of the token mean.
     least = advantage * math.exp(-ratio) * (1 - _TOKEN_MEAN)
-    # Below 2^-60 nothing is left to check, and subnormal numbers are out of the way.
-    return math.ldexp(1.0, math.frexp(least)[1] - 24) / count if least > 2.0**-60 else None
+    return math.ldexp(1.0, math.frexp(least)[1] - 24) / count if least > _LEAST else None

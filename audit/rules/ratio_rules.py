@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import compress
 
 from audit.facts.training_logs import ArmLog
@@ -43,10 +43,21 @@ def ratio_one_at_first(arm: ArmLog) -> Iterator[CheckResult]:
     for name, limit in limits.items():
         if not arm.known(name):
             continue
-        column = arm.column(name)
-        values = list(compress(column, arm.of_first_updates))
-        held += len(values) - (0 if arm.complete(name) else values.count(None))
-        for index, value in enumerate(column) if any(values) else ():
+        left: Sequence[int] = range(len(arm.audits))
+        array = arm.array(name)
+        if array is not None:
+            import numpy as np
+
+            of_first = np.frombuffer(arm.of_first_updates, np.bool_)
+            left = ((array > limit) & of_first).nonzero()[0].tolist()
+            held += arm.of_first_updates.count(1)
+        else:
+            values = list(compress(arm.column(name), arm.of_first_updates))
+            held += len(values) - values.count(None)
+            left = left if any(values) else ()
+        column = arm.column(name) if left else []
+        for index in left:
+            value = column[index]
             if value and value > limit and arm.of_first_updates[index]:
                 held -= 1
                 message = "the policy that sampled has ratio 1 and nothing to clip"
@@ -80,11 +91,10 @@ def clip_fraction_quotient(arm: ArmLog) -> Iterator[CheckResult]:
     known = [limit for limit in limits.values() if limit is not None]
     smallest = min(known, default=0)
     for name in _FRACTIONS:
-        column = arm.column(name)
-        values = {value for value in column if value and value <= 1}
+        values = _shares(arm, name)
         large = {v for v in values if smallest_denominator(v) > smallest} if known else set()
         held += arm.known(name) if known else 0
-        for index, value in enumerate(column) if large else ():
+        for index, value in enumerate(arm.column(name)) if large else ():
             limit = limits[id(arm.update_of(index).log)] if value in large else None
             if limit is not None and smallest_denominator(value) > limit:
                 held -= 1
@@ -92,6 +102,14 @@ def clip_fraction_quotient(arm: ArmLog) -> Iterator[CheckResult]:
                 message = "no fraction of the tokens of a response"
                 yield Failed(arm.pointer(index, name), message, expected, repr(value))
     yield Passed(held)
+
+
+def _shares(arm: ArmLog, name: str) -> set[float]:
+    """Return the different values of a column that are not 0 and at most 1."""
+    array = arm.array(name)
+    if array is not None:
+        return set(array[(array != 0) & (array <= 1)].tolist())
+    return {value for value in arm.column(name) if value and value <= 1}
 
 
 @rule(
@@ -157,8 +175,10 @@ def gated_share(arm: ArmLog) -> Iterator[CheckResult]:
         "clip_fraction": 0.02, "gated_clip_fraction": 0.01
     """
     held = 0
+    if not arm.known("gated_clip_fraction"):
+        return
     pairs = zip(arm.column("clip_fraction"), arm.column("gated_clip_fraction"), strict=True)
-    for index, (outside, gated) in enumerate(pairs) if arm.known("gated_clip_fraction") else ():
+    for index, (outside, gated) in enumerate(pairs):
         if outside is None or gated is None:
             continue
         if gated <= outside:
