@@ -49,6 +49,7 @@ class Entry:
 
 
 CALLED = "gain or loss called"
+OVER, OF_ONE = "over plain TRL", "of one process"
 ENTRIES = (
     Entry(
         "calibration",
@@ -351,15 +352,29 @@ ENTRIES = (
     Entry(
         "training_overhead",
         "The adapter beside plain TRL",
-        "CPU time per update, the trainers taking turns over the same rollouts.",
+        "CPU time per update, the trainers taking turns, round by round, over the same rollouts.",
         "python benchmarks/training_overhead.py --write benchmarks/training_overhead.md",
         "training_overhead.md",
+        (
+            Figure("inside `AuditCallback`, %", "inside `AuditCallback`", OVER, 1),
+            *(
+                Figure(f"{clip} clip, level summary, %", f"audited | {clip} | summary", OVER, 3)
+                for clip in ("fixed", "adaptive", "chi2", "kl")
+            ),
+        ),
     ),
     Entry(
         "training_evaluation",
         "Evaluating with workers and shares",
         "One study evaluated by one process, by two workers, and by two processes under torchrun.",
         "python benchmarks/training_evaluation.py --write benchmarks/training_evaluation.md",
+        "training_evaluation.md",
+        (
+            Figure("whole command, two workers", "two workers", "of one process"),
+            Figure(
+                "the same, two processes, torchrun", "two processes, torchrun", "of one process"
+            ),
+        ),
     ),
     Entry(
         "training_recomputed",
