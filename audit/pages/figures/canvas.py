@@ -59,6 +59,8 @@ _STYLE: dict[str, Any] = {
     "lines.linewidth": 1.6,
     "path.simplify": False,
 }
+_HASHED_ID = re.compile(r'\bid="(\w*[0-9a-f]{10})"')
+_REFERENCE = re.compile(r'(?<=["#])\w*[0-9a-f]{10}(?=[")])')
 
 
 @contextmanager
@@ -92,7 +94,7 @@ def svg(figure: Figure, name: str) -> bytes:
     ----------
     figure : matplotlib.figure.Figure
     name : str
-        Salt of the ids inside, so that figures can stand in one document.
+        Begins the ids inside, so that figures can stand in one document.
     """
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -106,8 +108,16 @@ def svg(figure: Figure, name: str) -> bytes:
     text = re.sub(r"<!-- Created with .*?-->\n?", "", text, flags=re.DOTALL)
     # `drawing.same_drawing` asks by whom a committed figure was drawn.
     text = text.replace("<svg", f"<!-- matplotlib {matplotlib.__version__} -->\n<svg", 1)
+    text = _numbered(text, name)
     text = re.sub(r"'DejaVu Sans'(?:, [^;\"]*)?", _FONTS, text)
     return re.sub(r"[ \t]+\n", "\n", text).encode("utf-8")
+
+
+def _numbered(text: str, name: str) -> str:
+    """Replace ids that hash unrounded coordinates, whose last digit the processor decides."""
+    hashed = dict.fromkeys(_HASHED_ID.findall(text))
+    places = {one: f"{name}-{number}" for number, one in enumerate(hashed, 1)}
+    return _REFERENCE.sub(lambda match: places.get(match[0], match[0]), text)
 
 
 def png(figure: Figure) -> bytes:
