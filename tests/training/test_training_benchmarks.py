@@ -96,7 +96,9 @@ def test_the_base_and_every_run_are_evaluated_on_each(path: Path) -> None:
     assert document["holdout"]["dropped"] > 0  # training prompts among the doubles
     (claim,) = audit.analyse(results).claims
     assert claim.slug not in ("not-measured", "unknown-name")
-    assert not [f for f in audit.verify(results).findings if f.pointer.startswith("/controls")]
+    # Two clips that both hardly act may train the same answers; which do depends on the processor.
+    found_in_controls = {f.rule for f in audit.verify(results).findings if "/controls" in f.pointer}
+    assert found_in_controls <= {"SEED004"}
 
 
 def test_no_training_prompt_stands_in_a_benchmark(path: Path, tmp_path: Path) -> None:
