@@ -351,7 +351,7 @@ def test_an_unreachable_clip_that_is_forced_never_clips_and_says_so(audited: Any
     assert [a.sequence for a in update.audits] == list(range(32))
 
 
-# Where TRL's kernel runs in Triton's interpreter NumPy computes it, and warns of what is not finite.
+# In Triton's interpreter NumPy computes TRL's kernel, and warns of what is not finite.
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_loss_that_is_not_finite_ends_the_run(audited: Any) -> None:
     trainer = audited(args={"learning_rate": 1e30, "max_grad_norm": 0.0})
