@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, repeat
-from operator import itemgetter
 from typing import Any
 
 from audit.facts.training_logs import ArmLog, RunLog, step_pointer
@@ -88,11 +86,6 @@ def inner_updates(log: RunLog) -> Iterator[CheckResult]:
         pointer = join(log.run.pointer, "protocol", "inner_updates")
         yield Failed(pointer, "no step has so many updates", str(max(counts)), str(planned))
         planned = None
-    if planned is None or counts == [planned] * len(log.steps):
-        numbered = _numbered_in_order(log)
-        if numbered is not None:
-            yield Passed(numbered)
-            return
     for place, step in enumerate(log.steps):
         updates = step.get("updates") or ()
         if (
@@ -110,17 +103,6 @@ def inner_updates(log: RunLog) -> Iterator[CheckResult]:
             pointer = step_pointer(log, place, "updates", index, "inner_update")
             yield Failed(pointer, "an update out of order", str(index + 1), str(number))
     yield Passed(held)
-
-
-def _numbered_in_order(log: RunLog) -> int | None:
-    """Return how many updates a log has if each says its number and all are right; else None."""
-    updates = [step.get("updates") or () for step in log.steps]
-    try:
-        numbers = list(map(itemgetter("inner_update"), chain.from_iterable(updates)))
-    except KeyError:
-        return None
-    due = chain.from_iterable(range(1, 1 + len(some)) for some in updates)
-    return len(numbers) if numbers == list(due) else None
 
 
 @rule("STEP004", "group-size", ERROR, each=RunLog)
@@ -155,12 +137,8 @@ def group_size(log: RunLog) -> Iterator[CheckResult]:
         pointer = join(log.run.pointer, "protocol", "group")
         yield Failed(pointer, "no step has so many rewards", actual=str(expected))
         return
-    names = ("rewards", "advantages")
-    if all(len(step.get(name) or ()) == expected for step in log.whole_steps for name in names):
-        yield Passed(len(names) * len(log.whole_steps))
-        return
     for place, step in enumerate(log.whole_steps):
-        for name in names:
+        for name in ("rewards", "advantages"):
             if name in step and len(step[name]) != expected:
                 pointer, length = step_pointer(log, place, name), str(len(step[name]))
                 yield Failed(pointer, "not groups x responses values", str(expected), length)
@@ -185,9 +163,6 @@ def audit_count(arm: ArmLog) -> Iterator[CheckResult]:
     """
     held = 0
     sequences = arm.sequences
-    if sequences is None and _audited_in_full(arm):
-        yield Passed(len(arm.updates))
-        return
     for update in arm.updates:
         log, step, _, document, first, end = update  # faster than by name, in a loop this long
         if "response_audits" not in document or not log.full:
@@ -204,17 +179,6 @@ def audit_count(arm: ArmLog) -> Iterator[CheckResult]:
             pointer = join(update.pointer, "response_audits")
             yield Failed(pointer, "not one audit per response", str(responses), problem)
     yield Passed(held)
-
-
-def _audited_in_full(arm: ArmLog) -> bool:
-    """Whether every update of a full log has as many audits as its step has rewards."""
-    if not arm.all_audited or not all(log.full for log in arm.runs):
-        return False
-    steps = [step for _, _, step in arm.steps()]
-    updates = [len(step.get("updates") or ()) for step in steps]
-    responses = [len(step.get("rewards") or ()) for step in steps]
-    due = chain.from_iterable(map(repeat, responses, updates))
-    return arm.audit_counts == list(due)
 
 
 def _sequence_problem(sequences: list[Any], responses: int) -> str | None:
