@@ -14,7 +14,7 @@ from operator import le
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.column import Column, ratios
+from audit.column import Column, largest, ratios, smallest
 from audit.display import Displayed
 from audit.errors import InputError, NotResultsError, UsageError
 from audit.outcomes_file import inlined, make_columns, read_beside, with_columns
@@ -124,11 +124,11 @@ class Evaluation:
             return False
         if counts is None or samples is None:
             return True
+        if largest(samples) >= MOST_ANSWERS or smallest(counts) < 0:
+            return False
         if isinstance(counts, Column) and isinstance(samples, Column):
-            right, drawn = counts.__array__(), samples.__array__()
-            within = right.min() >= 0 and drawn.max() < MOST_ANSWERS
-            return bool(within and (right <= drawn).all())
-        return max(samples) < MOST_ANSWERS and min(counts) >= 0 and all(map(le, counts, samples))
+            return bool((counts.__array__() <= samples.__array__()).all())
+        return all(map(le, counts, samples))
 
     @cached_property
     def mean(self) -> float | None:
