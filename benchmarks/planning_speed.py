@@ -1,4 +1,4 @@
-"""CPU time of planning: one boundary, a whole plan, and the commands as people start them.
+"""CPU time of planning and of a verdict: their dearest functions, and commands as people start them.
 
     python benchmarks/planning_speed.py --write benchmarks/planning_speed.md
 
@@ -24,7 +24,13 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402 - after the number of threads is set
 from measuring import add_load_option, conditions, publish, quiet, used  # noqa: E402 - as above
 
-from audit.stats import Components, SequentialPlan, plan_needed  # noqa: E402 - as above
+from audit.stats import (  # noqa: E402 - as above
+    Components,
+    SequentialPlan,
+    pair_agreements,
+    plan_needed,
+    seed_delta,
+)
 from audit.stats.boundary import boundary  # noqa: E402 - as above
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,8 +49,16 @@ def rows() -> list[Row]:
     see = {"effect": 0.05, **DESIGN}
     equal = {"effect": 0.0, **DESIGN}
     audit = [sys.executable, "-m", "audit"]
+    often = range(4, 41)
+    rng = np.random.default_rng(0)
+    runs = rng.binomial(4, rng.beta(0.5, 0.5, 1319), (64, 1319))
     return [
         ("boundary of a plan, looks 4 to 12", called(lambda: boundary(looks, spent)), 0.020),
+        (
+            "boundary of a plan, looks 4 to 40",
+            called(lambda: boundary(often, [0.05 / len(often)] * len(often))),
+            None,
+        ),
         ("chances of a gain after look 4", called(lambda: plan.chances(0.04, 0.1, 4, **see)), None),
         (
             "chances of equivalence after look 4",
@@ -52,6 +66,16 @@ def rows() -> list[Row]:
             None,
         ),
         ("shortest plan that sees +0.050", called(lambda: plan_needed(0.05, **DESIGN)), None),
+        (
+            "difference of 10 v 10 runs on 1319 tasks",
+            called(lambda: seed_delta(runs[:10], runs[10:20], samples=4)),
+            0.005,
+        ),
+        (
+            "64 runs of 1319 tasks, each compared with all",
+            called(lambda: pair_agreements(runs, samples=4)),
+            2.0,
+        ),
         ("audit next FILE", started([*audit, "next", str(PLANNED)]), 0.7),
         ("audit plan FILE", started([*audit, "plan", str(PLANNED)]), None),
     ]
@@ -84,7 +108,7 @@ def started(command: list[str]) -> float:
 
 def table(found: list[Row], load: float) -> str:
     lines = [
-        "# CPU time of planning",
+        "# CPU time of planning and of a verdict",
         "",
         "Written by `python benchmarks/planning_speed.py --write benchmarks/planning_speed.md`.",
         f"Median CPU milliseconds of {TIMES}, nothing cached, one thread; commands are whole "

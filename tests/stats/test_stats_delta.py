@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from fractions import Fraction
 from typing import Any
 
@@ -303,18 +302,6 @@ def test_one_seed_interval_is_the_paired_t_over_tasks() -> None:
     assert result.delta == result.mean == float(np.mean(treatment - control) / 4)
     assert (result.low, result.high) == pytest.approx((ends.low, ends.high), rel=1e-10)
     assert (result.df, result.p_value) == pytest.approx((5, oracle.pvalue), rel=1e-10)
-
-
-def test_ten_seeds_on_1319_tasks_take_milliseconds_at_most() -> None:
-    rng = np.random.default_rng(0)
-    arms = rng.integers(0, 5, (2, 10, 1319))
-    seed_delta(arms[0], arms[1], samples=4)
-    fastest = 1.0
-    for _ in range(20):
-        start = time.perf_counter()
-        seed_delta(arms[0], arms[1], samples=4)
-        fastest = min(fastest, time.perf_counter() - start)
-    assert fastest < 0.005
 
 
 def test_a_verdict_loads_numpy_alone() -> None:
