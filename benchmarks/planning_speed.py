@@ -1,4 +1,4 @@
-"""CPU time of planning and of a verdict: their dearest functions, and commands as people start them.
+"""CPU time of planning and of a verdict: dear functions, and the commands as people start them.
 
     python benchmarks/planning_speed.py --write benchmarks/planning_speed.md
 

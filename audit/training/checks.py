@@ -125,6 +125,7 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     tasks = [item.id for item in bench.partition.holdout]
 
     further = [one.setting.benchmark for one in bench.further]
+    often = [one.setting.benchmark for one in bench.further if one.setting.at_checkpoints]
 
     def evaluation(seed: int, step: int = 0, benchmark: str = "") -> dict[str, Any]:
         return {
@@ -144,7 +145,7 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
                 "seed": seed,
                 "evaluation": evaluation(seed, last),
                 "evaluations": [
-                    *(evaluation(seed, step) for step in earlier),
+                    *(evaluation(seed, step, name) for step in earlier for name in ("", *often)),
                     *(evaluation(seed, last, name) for name in further),
                 ],
             }

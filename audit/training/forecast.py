@@ -117,7 +117,7 @@ def _probe(bench: Bench) -> tuple[float, float]:
     """Minutes that a run and an evaluation take, from a short run of the method.
 
     Its first updates, which pay for warming up, are not counted; a run is evaluated at its
-    checkpoints too, there on the benchmark of the task alone.
+    checkpoints too, there on the benchmark of the task and those that are asked for.
 
     Raises
     ------
@@ -125,6 +125,7 @@ def _probe(bench: Bench) -> tuple[float, float]:
         When the short run fails or diverges.
     """
     from audit.training.run import run
+    from audit.training.tasks.benchmarks import evaluation_of
 
     study = bench.study
     arm = study.method
@@ -144,8 +145,13 @@ def _probe(bench: Bench) -> tuple[float, float]:
     updates = clock["training"]
     steady = len(updates) // 2
     each = (updates[-1] - updates[steady]) / max(1, len(updates) - 1 - steady) / 60
-    within = (clock["evaluation"][-1] - updates[-1]) / 60
-    evaluation = (max(ticks[-1] for ticks in clock.values()) - updates[-1]) / 60
+    asked = [(bench.task.benchmark, True)]
+    asked += [(one.setting.benchmark, one.setting.at_checkpoints) for one in bench.further]
+    end, within = updates[-1], 0.0
+    for number, (name, often) in enumerate(asked):
+        begin, end = end, max(end, *clock[evaluation_of(name, number)])
+        within += (end - begin) / 60 if often else 0.0
+    evaluation = (end - updates[-1]) / 60
     fixed: float = record["cost"]["minutes"] - each * short.updates
     earlier = len({*study.evaluation.checkpoints} - {training.steps})
     return max(0.0, fixed) + each * training.updates + within * earlier, evaluation

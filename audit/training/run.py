@@ -34,7 +34,7 @@ from audit.training.memory import is_out_of_memory
 from audit.training.progress import Progress, hide_loading_bars, silent
 from audit.training.resuming import TakenUp, Unfinished, unfinished_folder
 from audit.training.study_file import PlannedArm, StudyFile, Training
-from audit.training.tasks.benchmarks import FurtherBenchmark, HeldOut
+from audit.training.tasks.benchmarks import FurtherBenchmark, HeldOut, evaluation_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -112,6 +112,7 @@ class Bench:
             self.task,
             evaluation.samples,
             self.study.evaluated_tokens,
+            at_checkpoints=True,
         )
 
     def asked(self, tokens: Any) -> list[HeldOut]:
@@ -124,6 +125,7 @@ class Bench:
                 one.judge,
                 one.setting.samples or samples,
                 one.setting.max_tokens or most,
+                one.setting.at_checkpoints,
                 number,
             )
             for number, one in enumerate(self.further, start=1)
@@ -229,7 +231,8 @@ class _Run:
         self.training, self.source = arm.training, bench.source(arm)
         self.rewards: list[ComponentReward] = []
         self.errored: list[int] = []
-        self.earlier: dict[int, Outcome] = {}
+        self.asked: list[HeldOut] = []
+        self.earlier: dict[int, dict[str, Outcome]] = {}  # by step and benchmark
         self.kept: dict[str, Any] = {}
         self.device = _device(bench.study)
         self.trainer: Any = None
@@ -293,8 +296,8 @@ class _Run:
         check_lengths(model, tokenizer, self.source.partition.train, self.training.max_tokens)
         holdout = self.bench.partition.holdout
         check_lengths(model, tokenizer, holdout, self.bench.study.evaluated_tokens)
-        asked = self.bench.asked(tokenizer)
-        for one in asked:
+        self.asked = self.bench.asked(tokenizer)
+        for one in self.asked:
             check_lengths(model, tokenizer, one.items, one.max_tokens)
         with self._folder() as folder:
             self.trainer = self._trainer(model, folder)
@@ -308,7 +311,7 @@ class _Run:
         self.errored = _summed([reward.errored for reward in self.rewards])
         self.kept = self._kept_weights()
         self.outcome = self._evaluated(0)
-        further = [self._evaluated(0, one) for one in asked]
+        further = [self._evaluated(0, one) for one in self.asked]
         self.further = [one for one in further if one is not None]
 
     def _tell(self, what: str, done: int, total: int) -> None:
@@ -349,7 +352,10 @@ class _Run:
         own = kept["errored"][self.trainer.accelerator.process_index]
         for reward, errored in zip(self.rewards, own, strict=True):
             reward.errored = errored
-        self.earlier = {int(step): outcome_of(one) for step, one in kept["earlier"].items()}
+        self.earlier = {
+            int(step): {name: outcome_of(one) for name, one in found.items()}
+            for step, found in kept["earlier"].items()
+        }
         self.baseline = outcome_of(kept["baseline"]) if kept["baseline"] else None
         self.commit = {"code_commit": kept["code_commit"]}
         return found.folder
@@ -361,7 +367,10 @@ class _Run:
             return
         kept = {
             "errored": errored,
-            "earlier": {step: asdict(one) for step, one in self.earlier.items()},
+            "earlier": {
+                step: {name: asdict(one) for name, one in found.items()}
+                for step, found in self.earlier.items()
+            },
             "baseline": asdict(self.baseline) if self.baseline else None,
             "code_commit": code_commit(),
         }
@@ -416,13 +425,15 @@ class _Run:
 
         run = self
         wanted = set(self.bench.study.evaluation.checkpoints) - {self.training.steps}
+        often = [one for one in (self.bench.held, *self.asked) if one.at_checkpoints]
 
         class Checkpoints(TrainerCallback):  # type: ignore[misc]  # untyped here
             def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
                 step, rest = divmod(state.global_step, run.training.updates_per_step)
-                outcome = run._evaluated(step) if not rest and step in wanted else None
-                if outcome is not None:
-                    run.earlier[step] = outcome
+                if rest or step not in wanted:
+                    return
+                found = [(one.name, run._evaluated(step, one)) for one in often]
+                run.earlier[step] = {name: out for name, out in found if out is not None}
 
         return Checkpoints()
 
@@ -499,13 +510,13 @@ class _Run:
         if self.outcome is None:
             return {}
         benchmark, steps = self.bench.task.benchmark, self.training.steps
-        outcomes = {**self.earlier, steps: self.outcome}
         further = [
-            outcome.block(benchmark, "validation", step)
-            for step, outcome in outcomes.items()
-            if step < steps
+            outcome.block(name, "validation", step)
+            for step, found in self.earlier.items()
+            for name, outcome in found.items()
         ]
-        for step, outcome in outcomes.items():
+        along = {step: found[benchmark] for step, found in self.earlier.items()}
+        for step, outcome in {**along, steps: self.outcome}.items():
             further += outcome.component_blocks(benchmark, "validation", step)
         further += _further_blocks(self.bench, self.further, steps).get("evaluations", [])
         return {
@@ -627,7 +638,7 @@ def _evaluate(
     """Evaluate the share of this process, under a seed of its own."""
     condition = _condition(bench, held, model, seed + _process() * _PROCESS_SEEDS)
     items = share(held.items, _process(), world_size())
-    what = f"evaluation on {held.name}" if held.number else "evaluation"
+    what = evaluation_of(held.name, held.number)
     done = 0
 
     def count(rows: int) -> None:

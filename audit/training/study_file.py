@@ -133,7 +133,8 @@ class BenchmarkSettings:
     """``[[evaluation.benchmarks]]``: tasks of a file, evaluated beside those of the task.
 
     Or a ``task`` of another tool, ``lm_eval:NAME``, which has its own data, prompts and grader.
-    ``samples`` and ``max_tokens`` 0 stand for those of ``[evaluation]``.
+    ``samples`` and ``max_tokens`` 0 stand for those of ``[evaluation]``. With ``at_checkpoints``
+    runs are evaluated on it after each of the study's ``checkpoints`` too.
     """
 
     benchmark: str
@@ -149,6 +150,7 @@ class BenchmarkSettings:
     holdout_tasks: int = 0
     samples: int = 0
     max_tokens: int = 0
+    at_checkpoints: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,8 @@ class Evaluating:
     ``max_tokens`` 0 stands for that of ``[training]``. With ``baseline`` each run evaluates its
     model before the first update too. A run is evaluated after each of the steps
     ``checkpoints`` too, counted as the record counts them; after the last step it always is. The
-    further ``benchmarks`` are evaluated after the last step, and by the base.
+    further ``benchmarks`` are evaluated after the last step, and by the base; those that say so at
+    the checkpoints too.
     """
 
     samples: int = 4
@@ -327,6 +330,9 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
     names = [one["benchmark"] for one in content.get("evaluation", {}).get("benchmarks", ())]
     for index, table in enumerate(content.get("evaluation", {}).get("benchmarks", ())):
         yield from _benchmark_faults(table, f"evaluation.benchmarks[{index}]")
+        if table.get("at_checkpoints") and not steps:
+            where = f"evaluation.benchmarks[{index}].at_checkpoints"
+            yield where, "means nothing without evaluation.checkpoints"
     for index, name in enumerate(names):
         if name in (*names[:index], content["task"].get("benchmark")):
             where = f"evaluation.benchmarks[{index}].benchmark"

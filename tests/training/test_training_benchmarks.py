@@ -101,6 +101,30 @@ def test_the_base_and_every_run_are_evaluated_on_each(path: Path) -> None:
     assert found_in_controls <= {"SEED004"}
 
 
+def test_a_benchmark_is_evaluated_along_the_training_where_it_says_so(path: Path) -> None:
+    text = path.read_text().replace("rounds = 1", "rounds = 2")
+    text = text.replace("samples = 2\n", "samples = 2\ncheckpoints = [1]\n")
+    text = text.replace("holdout_tasks = 4", "holdout_tasks = 4\nat_checkpoints = true")
+    text += '[[claims]]\nid = "along"\nmetric = "accuracy"\nbenchmark = "halves"\n'
+    text += 'arm = "adaptive-clip"\nagainst = "fixed-clip"\ncheckpoints = [1, 2]\n'
+    text += 'direction = "gain"\n'
+    path.write_text(text)
+    assert audit_train(str(path)) == 0
+    document = json.loads(path.with_name("results.json").read_text())
+    for run in (*document["seed_results"], *document["controls"]["fixed-clip"]["seed_results"]):
+        blocks = [run["evaluation"], *run["evaluations"]]
+        assert sorted((b["benchmark"], b["checkpoint_step"]) for b in blocks) == [
+            ("addition-20", 1), ("addition-20", 2), ("doubles", 2), ("halves", 1), ("halves", 2)
+        ]  # fmt: skip
+        assert len({b["condition"]["seed"] for b in blocks}) == len(blocks)
+        (first, last) = (b for b in blocks if b["benchmark"] == "halves")
+        assert first["task_ids"] == last["task_ids"]
+    for base in document["base_evaluations"]:
+        assert [b["benchmark"] for b in base["evaluations"]] == ["doubles", "halves"]
+    claims = audit.analyse(audit.load(path.with_name("results.json"))).claims
+    assert [claim.slug in ("not-measured", "unknown-name") for claim in claims] == [False, False]
+
+
 def test_no_training_prompt_stands_in_a_benchmark(path: Path, tmp_path: Path) -> None:
     bench = prepare(read_study(path), str(path), Ledger(tmp_path / "x.runs"))
     asked = {item.prompt for one in bench.further for item in one.chosen.items}
@@ -128,6 +152,7 @@ def test_a_benchmark_changes_every_piece_and_none_changes_no_piece(
     [
         ('"halves"', '"doubles"', r"benchmarks\[1\]\.benchmark: 'doubles' is the name of anoth"),
         ('"halves"', '"addition-20"', r"\[1\]\.benchmark: 'addition-20' is the name of another"),
+        ("samples = 3", "at_checkpoints = true", r"\[0\]\.at_checkpoints: means nothing without"),
         ("holdout_tasks = 4", "holdout_tasks = 7", r"\[1\]\.holdout_tasks: 7 is more than the 6"),
         ('"math_equal"', '"equal"', r"\[0\]\.grader: must be exact_match, math_equal, math_ver"),
         ("judge:ends", "judge:starts", r"judge\.py: has no function 'starts'"),

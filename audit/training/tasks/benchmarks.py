@@ -31,7 +31,8 @@ class HasScorer(Protocol):
 class HeldOut:
     """A benchmark as a model is asked it.
 
-    ``number`` is 0 for that of the task, and counts the further ones.
+    ``number`` is 0 for that of the task, and counts the further ones. ``at_checkpoints`` tells
+    whether runs are asked it along the training too.
     """
 
     name: str
@@ -39,7 +40,13 @@ class HeldOut:
     judge: HasScorer
     samples: int
     max_tokens: int
+    at_checkpoints: bool
     number: int = 0
+
+
+def evaluation_of(name: str, number: int) -> str:
+    """Return what progress calls an evaluation on a benchmark, 0 being that of the task."""
+    return f"evaluation on {name}" if number else "evaluation"
 
 
 class FurtherBenchmark(Protocol):
