@@ -11,9 +11,10 @@ import pytest
 
 import audit
 from audit.errors import InputError
+from audit.training import forecast
 from audit.training.ledger import Ledger
 from audit.training.study import pieces, prepare
-from audit.training.study_file import read_study
+from audit.training.study_file import PlannedArm, read_study
 from training.studies import ROOT, STUDY, audit_train, verified
 
 FURTHER = """\
@@ -101,10 +102,14 @@ def test_the_base_and_every_run_are_evaluated_on_each(path: Path) -> None:
     assert found_in_controls <= {"SEED004"}
 
 
+def along_the_training(study: str) -> str:
+    study = study.replace("rounds = 1", "rounds = 2")
+    study = study.replace("samples = 2\n", "samples = 2\ncheckpoints = [1]\n")
+    return study.replace("holdout_tasks = 4", "holdout_tasks = 4\nat_checkpoints = true")
+
+
 def test_a_benchmark_is_evaluated_along_the_training_where_it_says_so(path: Path) -> None:
-    text = path.read_text().replace("rounds = 1", "rounds = 2")
-    text = text.replace("samples = 2\n", "samples = 2\ncheckpoints = [1]\n")
-    text = text.replace("holdout_tasks = 4", "holdout_tasks = 4\nat_checkpoints = true")
+    text = along_the_training(path.read_text())
     text += '[[claims]]\nid = "along"\nmetric = "accuracy"\nbenchmark = "halves"\n'
     text += 'arm = "adaptive-clip"\nagainst = "fixed-clip"\ncheckpoints = [1, 2]\n'
     text += 'direction = "gain"\n'
@@ -123,6 +128,32 @@ def test_a_benchmark_is_evaluated_along_the_training_where_it_says_so(path: Path
         assert [b["benchmark"] for b in base["evaluations"]] == ["doubles", "halves"]
     claims = audit.analyse(audit.load(path.with_name("results.json"))).claims
     assert [claim.slug in ("not-measured", "unknown-name") for claim in claims] == [False, False]
+
+
+def test_the_dry_run_counts_what_is_evaluated_along_the_training(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_text(along_the_training(path.read_text()))
+    bench = prepare(read_study(path), str(path), Ledger(tmp_path / "x.runs"))
+    minutes = 0.0
+
+    def short(_: Any, arm: PlannedArm, __: int, tick: Any) -> dict[str, Any]:
+        nonlocal minutes
+        for what, steps, each in [
+            ("training", arm.training.updates, 0.5),
+            ("evaluation", 1, 1.0),
+            ("evaluation on doubles", 1, 2.0),
+            ("evaluation on halves", 1, 4.0),
+        ]:
+            for _ in range(steps):
+                minutes += each
+                tick(what, 1, 1)
+        return {"status": "finished", "cost": {"minutes": minutes}}
+
+    monkeypatch.setattr("audit.training.run.run", short)
+    monkeypatch.setattr("time.monotonic", lambda: 60 * minutes)
+    updates = bench.study.training.updates
+    assert forecast._probe(bench) == pytest.approx((0.5 * updates + 7 + (1 + 4), 7))
 
 
 def test_no_training_prompt_stands_in_a_benchmark(path: Path, tmp_path: Path) -> None:
