@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from audit.errors import did_you_mean
+from audit.recording.plain_values import settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from transformers import TrainingArguments
     from trl import GRPOConfig
 
     from audit.config import Fault
-    from audit.training.study_file import Training
+    from audit.training.study_file import PlannedArm, Training
+
+# Places and accounts: they tell the machine and not the training. One run's differ from another's.
+_PLACES = re.compile(r"(output_dir|logging_dir|run_name|project|_n_gpu|local_rank|hub_.*|push_.*)$")
 
 
 def grpo_arguments(
@@ -116,6 +122,42 @@ SET_ELSEWHERE = {
     **dict.fromkeys(("resume_from_checkpoint", "ignore_data_skip", "save_on_each_node"), ""),
 }
 """Fields of ``GRPOConfig`` that a study sets by a key of its own; empty where by none."""
+
+
+def resolved(arguments: TrainingArguments) -> dict[str, Any]:
+    """Return every field as the trainer took it, defaults included; no places and accounts."""
+    every = arguments.to_dict().items()
+    return {name: value for name, value in every if value is not None and not _PLACES.match(name)}
+
+
+def configuration(arguments: GRPOConfig, arms: Sequence[PlannedArm]) -> dict[str, Any]:
+    """Return what the protocol of a run says of the fields that the study has no key for.
+
+    Parameters
+    ----------
+    arguments : GRPOConfig
+        Of the run.
+    arms : sequence of PlannedArm
+        Of the study. What one of them sets under ``trl`` stands under its own name in all.
+
+    Returns
+    -------
+    dict
+        Such fields, the optimizer's and the form of the KL term by name; all others in
+        ``grpo_config``.
+    """
+    found = settings(resolved(arguments))
+    own = {*_BY_NAME, *(name for arm in arms for name in arm.training.trl)}
+    rest = {
+        name: value
+        for name, value in sorted(found.items())
+        if name not in {*own, *SET_ELSEWHERE, "optim"} and not name.startswith("vllm_")
+    }
+    named = {name: found[name] for name in sorted(own) if name in found}
+    return {**named, "optimizer": found["optim"], "grpo_config": rest}
+
+
+_BY_NAME = ("weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon", "use_bias_correction_kl")
 
 
 def trl_faults(given: Mapping[str, Any]) -> Iterator[Fault]:

@@ -15,6 +15,7 @@ from transformers import TrainerCallback
 
 from audit.errors import UsageError
 from audit.recording import RecordedRun, Study
+from audit.training.arguments import resolved
 from audit.training.guards import sharding
 from audit.training.parameters import parameters_sha256
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import TrainerControl, TrainerState, TrainingArguments
 
-# Places and accounts: they tell the machine and not the training. One run's differ from another's.
-_PLACES = re.compile(r"(output_dir|logging_dir|run_name|project|_n_gpu|local_rank|hub_.*|push_.*)$")
 # Readings of a clock, which make two equal runs differ; the record has its own.
 _TIMED = re.compile(r"(runtime|_per_second|step_time)$")
 
@@ -142,7 +141,6 @@ def settings(
     step : int
         Where it begins; above 0 where it goes on from a checkpoint.
     """
-    found = {k: v for k, v in args.to_dict().items() if not _PLACES.match(k) and v is not None}
     name = str(getattr(getattr(model, "config", None), "_name_or_path", "") or "")
     # A folder's place on a machine identifies nothing.
     name = Path(name).name if Path(name).is_dir() else name
@@ -151,7 +149,7 @@ def settings(
     rows = getattr(getattr(train_dataloader, "dataset", None), "__len__", None)
     adapters = getattr(model, "peft_config", None) or {}
     return {
-        **found,
+        **resolved(args),
         "trainer": type(args).__name__.removesuffix("Config").removesuffix("Arguments"),
         "model": {
             "class": type(model).__name__,

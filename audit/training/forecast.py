@@ -48,6 +48,8 @@ def forecast(bench: Bench, ledger: Ledger, workers: int = 1) -> Iterator[str]:
             f"{training.prompts_per_round} x {training.group_size} responses, {training.updates} "
             f"updates a run; {_reachability(training)}"
         )
+        if training.warmup_updates:
+            yield f"  arm {arm.name}: its first update trains nothing, TRL's warm-up begins at 0"
     yield f"  arms differ in: {', '.join(changed_fields(study)) or 'nothing'}"
     yield from _schedule(bench, ledger, workers)
     yield from _smallest_effects(bench)

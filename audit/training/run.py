@@ -272,7 +272,7 @@ class _Run:
             **self._outcomes(),
             **({} if self.trainer is None else self.trainer.record()),
             **self._reward_block(),
-            "protocol": {**self.bench.protocol(self.arm), **self._optimizer()},
+            "protocol": {**self.bench.protocol(self.arm), **self._configuration()},
             "cost": {**_cost(minutes, self.device), **self._tokens()},
             "environment": self._environment(),
         }
@@ -526,13 +526,13 @@ class _Run:
             **({"evaluations": further} if further else {}),
         }
 
-    def _optimizer(self) -> dict[str, Any]:
-        """Return the settings of the optimizer as TRL resolved them."""
+    def _configuration(self) -> dict[str, Any]:
+        """Return what the study leaves to TRL, as TRL resolved it."""
+        from audit.training.arguments import configuration
+
         if self.trainer is None:
             return {}
-        args = self.trainer.args
-        found = {name: getattr(args, name) for name in _OPTIMIZER}
-        return {**found, "optimizer": str(getattr(args.optim, "value", args.optim))}
+        return configuration(self.trainer.args, self.bench.study.arms)
 
     def _reward_block(self) -> dict[str, Any]:
         """Return the components of the training reward, where it is not the grader itself."""
@@ -555,7 +555,6 @@ class _Run:
         return environment(self.device, world_size())
 
 
-_OPTIMIZER = ("weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
 _BEFORE = 2_000_000  # beyond the steps of any run
 _RUN_SEEDS = 1_000_000  # evaluation seeds of runs start here; those of the base lie below
 _PROCESS_SEEDS = 2**40  # far above the seeds of any run at any step

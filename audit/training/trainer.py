@@ -299,8 +299,9 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
     ) -> tuple[dict[str, Any], list[dict[str, Any]], Tensor, Tensor]:
         """Draw prompts until as many groups as asked have rewards that differ.
 
-        Rejected groups are counted with their tokens. Where ``_MOST_DRAWS`` do not suffice the run
-        fails: what it was to be trained on is not there.
+        Rejected groups are counted with their tokens, and TRL's figures about responses are of all
+        that were drawn; its reward is that of the groups which are trained on. Where
+        ``_MOST_DRAWS`` do not suffice the run fails: what it was to be trained on is not there.
         """
         k, wanted = self.num_generations, len(inputs) // self.num_generations
         kept: list[tuple[dict[str, Any], Tensor, Tensor]] = []
@@ -308,8 +309,12 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         ids: list[list[int]] = []
         texts: list[str] = []
         groups = 0
+        logged = self._metrics["train"]
+        before = {name: len(values) for name, values in logged.items()}
+        drawn: list[int] = []
         for _ in range(_MOST_DRAWS):
             output, correct, rewards = self._drawn(inputs)
+            drawn.append(len(inputs))
             by_group = rewards.view(-1, k)
             varied = (by_group != by_group[:, :1]).any(dim=1)
             every = varied.repeat_interleave(k)
@@ -327,7 +332,14 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
                 self._responses = (ids, texts)
                 outputs, counts, scores = zip(*kept, strict=True)
                 whole = _joined(outputs, self._tokenizer.pad_token_id)
-                return whole, rows, torch.cat(counts), torch.cat(scores)
+                every_score = torch.cat(scores)
+                for name, values in logged.items():
+                    values[before.get(name, 0) :] = of_all_draws(
+                        name, values[before.get(name, 0) :], drawn
+                    )
+                logged["reward"][-1] = every_score.mean().item()
+                logged["reward_std"][-1] = every_score.std().item()
+                return whole, rows, torch.cat(counts), every_score
             missing = wanted - groups
             self._further_drawn += missing
             further = [self.train_dataset[next(self._further)] for _ in range(missing)]
@@ -456,6 +468,25 @@ def _endlessly(rows: int, seed: int) -> Iterator[int]:
         places = list(range(rows))
         order.shuffle(places)
         yield from places
+
+
+def of_all_draws(name: str, values: list[float], sizes: Sequence[int]) -> list[float]:
+    """Put what TRL logged of each draw of a batch together as it logs one of a whole batch.
+
+    Parameters
+    ----------
+    name : str
+        TRL's, which says where it is the largest or smallest of the responses.
+    values : list of float
+        One of each draw; any other number of them is returned as it is.
+    sizes : sequence of int
+        Responses of each draw.
+    """
+    if len(values) != len(sizes):
+        return values
+    if "/max" in name or "/min" in name:
+        return [max(values) if "/max" in name else min(values)]
+    return [math.fsum(v * n for v, n in zip(values, sizes, strict=True)) / sum(sizes)]
 
 
 def _rows(output: dict[str, Any], chosen: Tensor) -> dict[str, Any]:

@@ -393,7 +393,13 @@ def test_an_adapter_is_kept_and_the_optimizer_and_kl_term_are_recorded(tmp_path:
     protocol = run["protocol"]
     assert (protocol["lora_alpha"], protocol["lora_targets"]) == (3.0, "all-linear")
     assert (protocol["optimizer"], protocol["weight_decay"]) == ("adamw_torch_fused", 0.0)
-    assert protocol["kl_estimator"] == "k3"
+    assert (protocol["kl_estimator"], protocol["use_bias_correction_kl"]) == ("k3", True)
+    # What the study leaves to TRL, by TRL's names; what it sets stands beside it.
+    assert (protocol["grpo_config"]["top_p"], protocol["grpo_config"]["top_k"]) == (1.0, 0)
+    assert protocol["grpo_config"]["disable_dropout"] is False
+    assert not {"learning_rate", "output_dir", "seed", "hub_token", *protocol} & {
+        *protocol["grpo_config"]
+    }
     rates = [u["metrics"]["learning_rate"] for s in run["training"] for u in s["updates"]]
     assert rates == [0.0, 0.0005, 0.001, 0.001, 0.001, 0.001]
     kl = [u["metrics"]["kl"] for s in run["training"] for u in s["updates"]]

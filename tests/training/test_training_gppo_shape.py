@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -140,6 +141,10 @@ def test_groups_without_variance_are_rejected_and_one_row_is_trained_on(written:
         assert run["telemetry"]["zero_groups"] == "rejected"
         assert [type(step["training_row"]) for step in run["training"]] == [int] * 3
         assert all(len(set(step["rewards"])) > 1 for step in run["training"])
+        for step in run["training"]:
+            first, *others = (update["metrics"] for update in step["updates"])
+            assert first["reward"] == pytest.approx(mean(step["rewards"]))
+            assert not [metrics for metrics in others if "reward" in metrics]
         sampled = run["sampling"]
         assert sampled["tasks_attempted"] == 3 + sampled["zero_advantage_groups"]
 

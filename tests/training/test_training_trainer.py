@@ -12,7 +12,7 @@ from trl import GRPOTrainer
 
 from audit.errors import UsageError
 from audit.training.parameters import parameters_sha256
-from audit.training.trainer import Diverged
+from audit.training.trainer import Diverged, of_all_draws
 from audit.training.trust_region import AdaptiveClip, DivergenceRegion, FixedClip, TrustRegion
 
 
@@ -358,6 +358,21 @@ def test_a_loss_that_is_not_finite_ends_the_run(audited: Any) -> None:
     with pytest.raises((Diverged, RuntimeError)) as caught:
         trainer.train()
     assert isinstance(caught.value, Diverged)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "whole"),
+    [
+        ("rewards/equal/mean", [0.5, 1.0], [0.6]),
+        ("completions/max_length", [3.0, 4.0], [4.0]),
+        ("completions/min_terminated_length", [3.0, 4.0], [3.0]),
+        ("num_tokens", [120.0], [120.0]),
+    ],
+)
+def test_what_is_logged_of_each_draw_is_put_together_by_its_responses(
+    name: str, values: list[float], whole: list[float]
+) -> None:
+    assert of_all_draws(name, values, [16, 4]) == pytest.approx(whole)
 
 
 def test_population_advantages_contradict_unscaled_ones(audited: Any) -> None:
