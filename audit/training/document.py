@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import statistics
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from audit.results import BUDGET_FIELDS, spent_ratio
@@ -48,6 +49,9 @@ def results_document(
         for arm in study.arms
     }
     stated = dict(study.stated)
+    fields = changed(
+        [bench.protocol(arm) for arm in sorted(study.arms, key=lambda arm: arm is not top)]
+    )
     document: dict[str, Any] = {
         "schema_version": 2,
         "method": top.name,
@@ -57,10 +61,8 @@ def results_document(
         "measured_locally": True,
         "change": {
             **({"summary": study.change.summary} if study.change else {}),
-            "fields": changed(
-                [bench.protocol(arm) for arm in sorted(study.arms, key=lambda arm: arm is not top)]
-            ),
-            "mechanism": study.change.mechanism if study.change else "clip",
+            "fields": fields,
+            "mechanism": (study.change and study.change.mechanism) or mechanism_of(fields),
         },
         **({"claims": [dict(claim) for claim in study.claims]} if study.claims else {}),
         **({"plan": dict(study.plan)} if study.plan else {}),
@@ -103,6 +105,35 @@ def results_document(
         **({"limitations": list(study.limitations)} if study.limitations else {}),
     }
     return document
+
+
+def mechanism_of(fields: Sequence[str]) -> str:
+    """Tell through what arms can differ from the settings in which they do.
+
+    Parameters
+    ----------
+    fields : sequence of str
+        Names of the protocol.
+
+    Returns
+    -------
+    {"clip", "reward", "data", "other"}
+    """
+    kinds = (kind for kind, own in _MECHANISMS.items() if set(fields) <= own)
+    return next(kinds, "other")
+
+
+_MECHANISMS = {
+    "clip": {
+        *("clip", "epsilon_low", "epsilon_high", "epsilon_high_max"),
+        *("geometry", "topology", "delta"),
+    },
+    "reward": {"reward", "reward_sha256", "rewards"},
+    "data": {
+        *("training_data_sha256", "task_train", "task_train_prompts"),
+        *("task_where", "task_order", "task_mixture"),
+    },
+}
 
 
 def fingerprint(dataset: dict[str, Any]) -> str:

@@ -214,10 +214,13 @@ class Telemetry:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """``[change]``: what the method changes, in words, and the mechanism it acts through."""
+    """``[change]``: what the method changes, in words, and the mechanism it acts through.
+
+    A mechanism left out is told from the settings in which the arms differ.
+    """
 
     summary: str
-    mechanism: Literal["clip", "reward", "data", "other"] = "clip"
+    mechanism: Literal["clip", "reward", "data", "other"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from audit.results import from_document
 from audit.training.arguments import SET_ELSEWHERE, trl_faults
 from audit.training.components import Component, ComponentReward, component
 from audit.training.context_length import check_lengths
+from audit.training.document import mechanism_of
 from audit.training.evaluation import Condition, Outcome, evaluate, merged, share
 from audit.training.ledger import Ledger
 from audit.training.reward_program import WrongVerdict
@@ -43,7 +44,7 @@ def short(response, answer):
 """
 REWARDED = (
     HEAD.replace("samples = 2", "samples = 2\ncheckpoints = [2, 1, 3]")
-    + '[change]\nsummary = "Near answers are rewarded."\nmechanism = "reward"\n'
+    + '[change]\nsummary = "Near answers are rewarded."\n'
     + f'[arms.shaped]\nrole = "method"\n{FIXED}'
     + '[[arms.shaped.training.rewards]]\nfunction = "exact_match"\n'
     + '[[arms.shaped.training.rewards]]\nfunction = "shapes:near"\nweight = 0.5\n'
@@ -84,6 +85,7 @@ def findings(document: Any) -> dict[str, str]:
 
 def test_a_reward_of_two_components_is_recorded_apart_from_the_grader(rewarded: Any) -> None:
     assert rewarded["change"]["fields"] == ["reward", "rewards"]
+    assert rewarded["change"]["mechanism"] == "reward"  # which the study does not say
     shaped, plain = rewarded["seed_results"][0], rewarded["controls"]["plain"]["seed_results"][0]
     assert [(r["name"], r["weight"], r["on_error"]) for r in shaped["rewards"]] == [
         ("exact_match", 1.0, "fail"),
@@ -140,6 +142,24 @@ def test_a_run_is_evaluated_at_the_checkpoints_too_and_trains_the_same(
     first = rewarded["seed_results"][0]
     assert again["final_parameters_sha256"] == first["final_parameters_sha256"]
     assert {**again["evaluation"], "date": ""} == {**first["evaluation"], "date": ""}
+
+
+@pytest.mark.parametrize(
+    ("fields", "mechanism"),
+    [
+        ([], "clip"),
+        (["clip", "epsilon_high", "epsilon_high_max"], "clip"),
+        (["delta", "geometry", "topology"], "clip"),
+        (["reward", "reward_sha256", "rewards"], "reward"),
+        (["task_order", "task_where", "training_data_sha256"], "data"),
+        (["clip", "rewards"], "other"),
+        (["learning_rate"], "other"),
+    ],
+)
+def test_a_mechanism_that_nobody_says_is_told_from_what_differs(
+    fields: list[str], mechanism: str
+) -> None:
+    assert mechanism_of(fields) == mechanism
 
 
 def test_an_arm_may_train_on_other_rows_in_another_order(ordered: Any) -> None:
