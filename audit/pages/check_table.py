@@ -150,6 +150,7 @@ def _proxy(subject: Subject) -> Row:
 def _length(subject: Subject) -> Row:
     results = subject.results
     top = results.arms[0]
+    sources, parts = [], []
     for unit, key, mean, before in (
         ("tokens", "generated_tokens", tokens_per_response, tokens_before(results)),
         ("characters", "mean_response_chars", characters_per_response, characters_before(results)),
@@ -158,8 +159,10 @@ def _length(subject: Subject) -> Row:
         known = [f"{name} {numerals.count(round(n))}" for name, n in after if n is not None]
         if known:
             start = "" if before is None else f"untrained {numerals.count(round(before))} → "
-            source = f"/seed_results/*/method_metrics/{key}"
-            return source, f"mean {unit} per answer: {start}{', '.join(known)}"
+            sources.append(f"/seed_results/*/method_metrics/{key}")
+            parts.append(f"mean {unit} per answer: {start}{', '.join(known)}")
+    if parts:
+        return ", ".join(sources), "; ".join(parts)
     source = "/seed_results/*/method_metrics/generated_tokens"
     return source, f"{NOT_CHECKED}: lengths of the evaluated answers are not recorded"
 

@@ -151,6 +151,27 @@ def test_groups_without_advantage_are_counted_once() -> None:
     assert verify(results).rule("SAMPLE006").failed == 6
 
 
+def test_lengths_are_told_in_each_unit_that_is_recorded() -> None:
+    document = gppo()
+    arms = (document, document["controls"]["grpo-control"])
+    for length, arm in zip((40, 50), arms, strict=True):
+        for run in arm["seed_results"]:
+            run["method_metrics"]["mean_response_chars"] = length
+    tokens = "mean tokens per answer: untrained 327 → grpo-control 350, gppo-framework 349"
+    characters = "mean characters per answer: grpo-control 50, gppo-framework 40"
+    assert cell(from_document(document), "length") == f"{tokens}; {characters}"
+
+
+def test_the_lengths_of_the_base_are_those_of_its_own_evaluations_where_no_run_has_them() -> None:
+    document = gppo()
+    figures = {"examples": 8, "generated_tokens": 800, "mean_response_chars": 30.0}
+    document["base_evaluations"] = [{"run": 1, **figures}, {"run": 2, **figures}]
+    assert "untrained 327" in cell(from_document(document), "length")
+    for run in document["seed_results"]:
+        del run["baseline"]
+    assert "untrained 100" in cell(from_document(document), "length")
+
+
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_cell_is_unchecked_where_its_rule_is(path: Path) -> None:
     results = audit.load(path)
