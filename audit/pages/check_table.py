@@ -25,7 +25,8 @@ from audit.finding import Severity
 from audit.pages import readings
 from audit.pages.deltas import floor_of
 from audit.report import Report
-from audit.results import Results
+from audit.results import Results, Run
+from audit.safetext import shortened
 
 NOT_CHECKED = "not checked"
 
@@ -145,6 +146,42 @@ def _proxy(subject: Subject) -> Row:
             "both is not recorded"
         )
     return source, f"{NOT_CHECKED}: whether the reward is the metric is not recorded"
+
+
+def _surface(subject: Subject) -> Row:
+    source = "/seed_results/*/surface_scan"
+    results = subject.results
+    scans = [
+        (arm.name, [run.document["surface_scan"] for run in arm.runs if _scanned(run)])
+        for arm in (*results.controls, results.arms[0])
+    ]
+    blocks = [block for _, found in scans for block in found]
+    if not blocks:
+        return source, f"{NOT_CHECKED}: what the reward correlates with is not recorded"
+    of = f"{numerals.count(sum(block['responses'] for block in blocks))} training responses"
+    if len(blocks) < len(results.runs):
+        of += f" of {len(blocks)} of {len(results.runs)} runs"
+    strongest = [f"{name} {_strongest(found)}" for name, found in scans if found]
+    shown = ", ".join(strongest)
+    return source, f"strongest correlation of a surface feature with the reward: {shown} ({of})"
+
+
+def _scanned(run: Run) -> bool:
+    return bool((run.document.get("surface_scan") or {}).get("responses"))
+
+
+def _strongest(scans: Iterable[Mapping[str, Any]]) -> str:
+    """Return the feature of an arm's runs that correlates most, with its correlation."""
+    features = [one for scan in scans for one in scan.get("features") or ()]
+    known = [
+        (one["correlation"], one["feature"])
+        for one in features
+        if "correlation" in one and "feature" in one
+    ]
+    if not known:
+        return "none"
+    correlation, feature = max(known, key=lambda one: abs(one[0]))
+    return f"{shortened(feature, 40)} {numerals.signed(correlation, 2)}"
 
 
 def _length(subject: Subject) -> Row:
@@ -299,6 +336,7 @@ _BUILT_IN: tuple[tuple[str, str, Callable[[Subject], Row]], ...] = (
     ("holdout", "Holdout is clean", _holdout),
     ("reward", "Reward", _reward),
     ("proxy", "Proxy and target", _proxy),
+    ("surface-scan", "Surface of the rewarded responses", _surface),
     ("length", "Length of the answers", _length),
     ("clip", "Clip activity", _clip),
     ("zero-groups", "Groups without advantage", _zero_groups),

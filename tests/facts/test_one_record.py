@@ -151,6 +151,26 @@ def test_groups_without_advantage_are_counted_once() -> None:
     assert verify(results).rule("SAMPLE006").failed == 6
 
 
+def test_the_surface_scan_is_told_by_arm_with_its_strongest_feature() -> None:
+    document = full()
+    result = cell(from_document(document), "surface-scan")
+    assert result.startswith("strongest correlation of a surface feature with the reward: ")
+    assert "chi-clip n:digits +0.25" in result
+    assert result.endswith("(96 training responses)")
+    first, second, third = (run["surface_scan"] for run in document["seed_results"])
+    first["features"].append({"feature": "contains:" + 99 * "x", "correlation": -0.5})
+    second["features"].append({"feature": "n:lines"})
+    del third["responses"]
+    result = cell(from_document(document), "surface-scan")
+    assert f"chi-clip contains:{30 * 'x'}… -0.50" in result
+    assert result.endswith("(80 training responses of 5 of 6 runs)")
+    for run in document["seed_results"]:
+        run["surface_scan"] = {"responses": 16, "features": []}  # of a reward without variance
+    assert "chi-clip none (" in cell(from_document(document), "surface-scan")
+    missing = "not checked: what the reward correlates with is not recorded"
+    assert cell(from_document(gppo()), "surface-scan") == missing
+
+
 def test_lengths_are_told_in_each_unit_that_is_recorded() -> None:
     document = gppo()
     arms = (document, document["controls"]["grpo-control"])
