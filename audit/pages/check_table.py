@@ -138,6 +138,14 @@ def _reward(subject: Subject) -> Row:
 
 
 def _proxy(subject: Subject) -> Row:
+    results = subject.results
+    told: dict[str, list[str]] = {}
+    for arm in (*results.controls, results.arms[0]):
+        for line in dict.fromkeys(map(_rewarded, arm.runs)):
+            told.setdefault(line, []).append(arm.name)
+    if set(told) - {_UNRECORDED}:
+        source = ", ".join(f"/seed_results/*/{key}" for key in _REWARDED)
+        return source, "; ".join(f"{', '.join(names)} {line}" for line, names in told.items())
     source = "/seed_results/*/training/*/rewards"
     values = reward_values(subject.results)
     if values and values <= {0.0, 1.0}:
@@ -146,6 +154,26 @@ def _proxy(subject: Subject) -> Row:
             "both is not recorded"
         )
     return source, f"{NOT_CHECKED}: whether the reward is the metric is not recorded"
+
+
+_REWARDED = ("protocol/reward", "protocol/grader", "rewards")
+_UNRECORDED = "not recorded"
+
+
+def _rewarded(run: Run) -> str:
+    """Say what a run was rewarded by and what its evaluation grades by."""
+    reward, grader = run.protocol.get("reward"), run.protocol.get("grader")
+    parts = run.document.get("rewards") or ()
+    if parts and all(part.get("function") == grader for part in parts):
+        reward = grader  # by whatever weight
+    elif parts and reward in (None, grader):
+        reward = " + ".join(f"{p.get('weight', 1):g} {p.get('name', 'unnamed')}" for p in parts)
+    if not isinstance(reward, str) or not isinstance(grader, str):
+        return _UNRECORDED
+    graded = f"graded by {shortened(grader, 80)}"
+    if reward == grader:
+        return f"rewarded and {graded}"
+    return f"rewarded by {shortened(reward, 80)}, {graded}"
 
 
 def _surface(subject: Subject) -> Row:

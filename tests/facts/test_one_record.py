@@ -151,6 +151,49 @@ def test_groups_without_advantage_are_counted_once() -> None:
     assert verify(results).rule("SAMPLE006").failed == 6
 
 
+GRADED = "graded by sums:right"
+NEAR = {"name": "near", "weight": 0.5, "function": "sums:near"}
+RIGHT = {"name": "right", "weight": 2.0, "function": "sums:right"}
+
+
+@pytest.mark.parametrize(
+    ("reward", "rewards", "says"),
+    [
+        ("sums:right", None, f"rewarded and {GRADED}"),
+        ("2 right", [RIGHT], f"rewarded and {GRADED}"),
+        ("2 right + 0.5 near", [RIGHT, NEAR], f"rewarded by 2 right + 0.5 near, {GRADED}"),
+        ("0.5 near", [NEAR], f"rewarded by 0.5 near, {GRADED}"),
+        (None, [RIGHT, NEAR], f"rewarded by 2 right + 0.5 near, {GRADED}"),
+        (None, None, "not recorded"),
+        (["near"], None, "not recorded"),
+    ],
+)
+def test_what_an_arm_was_rewarded_by_stands_beside_what_it_is_graded_by(
+    reward: Any, rewards: Any, says: str
+) -> None:
+    document = gppo()
+    document["seed_results"][0]["protocol"] |= {"reward": reward, "grader": "sums:right"}
+    if rewards:
+        document["seed_results"][0]["rewards"] = rewards
+    del document["seed_results"][1:]
+    for run in document["controls"]["grpo-control"]["seed_results"]:
+        run["protocol"] |= {"reward": "sums:right", "grader": "sums:right"}
+    both = says == f"rewarded and {GRADED}"
+    control = f"grpo-control rewarded and {GRADED}"
+    expected = (
+        f"grpo-control, gppo-framework {says}" if both else f"{control}; gppo-framework {says}"
+    )
+    assert cell(from_document(document), "proxy") == expected
+
+
+def test_without_reward_and_grader_the_record_does_not_tell_proxy_from_target() -> None:
+    document = gppo()
+    for arm in (document, document["controls"]["grpo-control"]):
+        for run in arm["seed_results"]:
+            run["protocol"]["reward"] = "a program"
+    assert cell(from_document(document), "proxy").endswith("both is not recorded")
+
+
 def test_the_surface_scan_is_told_by_arm_with_its_strongest_feature() -> None:
     document = full()
     result = cell(from_document(document), "surface-scan")
