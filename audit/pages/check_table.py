@@ -9,6 +9,7 @@ from typing import Any
 from audit import numerals
 from audit.analysis import Analysis
 from audit.facts.clip_activity import clip_activity
+from audit.facts.conditions import changed_fields
 from audit.facts.curves import reward_values
 from audit.facts.groups import groups_of_arm
 from audit.facts.lengths import (
@@ -110,6 +111,15 @@ def _eval_noise(subject: Subject) -> Row:
         "reported": "/reported/run_std",
     }
     return sources.get(getattr(found, "source", ""), "/base_evaluations"), readings.floor(found)
+
+
+def _change(subject: Subject) -> Row:
+    source, fields = "/change/fields", changed_fields(subject.results)
+    if not fields:
+        return source, f"{NOT_CHECKED}: what the arms differ in is not declared"
+    mechanism = subject.results.block("change").get("mechanism")
+    acts = f"; acts through: {mechanism}" if mechanism else ""
+    return source, f"{shortened(', '.join(fields), 200)}{acts}"
 
 
 def _holdout(subject: Subject) -> Row:
@@ -348,6 +358,7 @@ def _not_checked(subject: Subject) -> Row:
 
 # The rules that judge what a row shows.
 _RULES = {
+    "change": "PROTO003",
     "eval-noise": "BASE001",
     "holdout": "LEAK005",
     "length": "CONF001",
@@ -360,6 +371,7 @@ _RULES = {
 # What sums up the others comes below a study's own rows.
 _LAST = ("integrity", "not-checked")
 _BUILT_IN: tuple[tuple[str, str, Callable[[Subject], Row]], ...] = (
+    ("change", "Settings changed on purpose", _change),
     ("eval-noise", "Noise of the evaluation, from re-evaluating the base", _eval_noise),
     ("holdout", "Holdout is clean", _holdout),
     ("reward", "Reward", _reward),

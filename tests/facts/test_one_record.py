@@ -151,6 +151,17 @@ def test_groups_without_advantage_are_counted_once() -> None:
     assert verify(results).rule("SAMPLE006").failed == 6
 
 
+def test_the_declared_change_is_told_with_the_finding_of_the_rule_that_doubts_it() -> None:
+    document = full()
+    declared = "geometry, topology, delta; acts through: clip"
+    assert cell(from_document(document), "change") == declared
+    document["change"] = {"fields": ["geometry", "topology"]}
+    result = cell(from_document(document), "change")
+    assert result == "geometry, topology (see PROTO003 below)"
+    missing = "not checked: what the arms differ in is not declared"
+    assert cell(from_document(gppo()), "change").startswith(missing)
+
+
 GRADED = "graded by sums:right"
 NEAR = {"name": "near", "weight": 0.5, "function": "sums:near"}
 RIGHT = {"name": "right", "weight": 2.0, "function": "sums:right"}
