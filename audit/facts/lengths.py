@@ -27,7 +27,7 @@ def cut_off(arm: Arm) -> tuple[int, int] | None:
 
 
 def tokens_before(results: Results) -> float | None:
-    """Return the mean tokens per response of the untrained model as the top arm's runs saw it."""
+    """Return the mean tokens per response of the untrained model; None where not counted."""
     blocks = _baselines(results)
     tokens, examples = (_all(blocks, key) for key in ("generated_tokens", "examples"))
     return sum(tokens) / sum(examples) if tokens and sum(examples) else None
@@ -46,7 +46,9 @@ def characters_per_response(arm: Arm) -> float | None:
 
 
 def _baselines(results: Results) -> list[Mapping[str, Any]]:
-    return [run.baseline for run in results.arms[0].runs] if results.arms else []
+    """Return the base as the top arm's runs saw it, else its own evaluations."""
+    seen = [run.baseline for run in results.arms[0].runs] if results.arms else []
+    return seen if any(seen) else list(results.items("base_evaluations"))
 
 
 def _all(blocks: list[Mapping[str, Any]], key: str) -> list[float]:

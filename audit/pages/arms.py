@@ -131,8 +131,8 @@ def _arm(
         interval_source=source,
         **_at_k(results, runs, rates, printed),
         steps=0 if name == BASE else _steps(runs),
-        minutes=_total(spent, "minutes"),
-        usd=_total(spent, "usd"),
+        minutes=total_cost(spent, "minutes"),
+        usd=total_cost(spent, "usd"),
         runs=run_views(side),
     )
 
@@ -183,7 +183,8 @@ def _steps(runs: tuple[Run, ...]) -> int | None:
     return max((steps for steps in found if steps is not None), default=None)
 
 
-def _total(entries: Iterable[Mapping[str, Any]], key: str) -> float | None:
+def total_cost(entries: Iterable[Mapping[str, Any]], key: str) -> float | None:
+    """Return the sum of one figure of the entries' costs; None where one has none."""
     values = [(entry.get("cost") or {}).get(key) for entry in entries]
     known = [float(value) for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None

@@ -9,6 +9,7 @@ from typing import Any
 from audit import numerals
 from audit.analysis import Analysis
 from audit.facts.clip_activity import clip_activity
+from audit.facts.conditions import changed_fields
 from audit.facts.curves import reward_values
 from audit.facts.groups import groups_of_arm
 from audit.facts.lengths import (
@@ -25,7 +26,8 @@ from audit.finding import Severity
 from audit.pages import readings
 from audit.pages.deltas import floor_of
 from audit.report import Report
-from audit.results import Results
+from audit.results import Results, Run
+from audit.safetext import shortened
 
 NOT_CHECKED = "not checked"
 
@@ -111,6 +113,15 @@ def _eval_noise(subject: Subject) -> Row:
     return sources.get(getattr(found, "source", ""), "/base_evaluations"), readings.floor(found)
 
 
+def _change(subject: Subject) -> Row:
+    source, fields = "/change/fields", changed_fields(subject.results)
+    if not fields:
+        return source, f"{NOT_CHECKED}: what the arms differ in is not declared"
+    mechanism = subject.results.block("change").get("mechanism")
+    acts = f"; acts through: {mechanism}" if mechanism else ""
+    return source, f"{shortened(', '.join(fields), 200)}{acts}"
+
+
 def _holdout(subject: Subject) -> Row:
     block = subject.results.block("holdout")
     if block.get("dropped") is None:
@@ -137,6 +148,14 @@ def _reward(subject: Subject) -> Row:
 
 
 def _proxy(subject: Subject) -> Row:
+    results = subject.results
+    told: dict[str, list[str]] = {}
+    for arm in (*results.controls, results.arms[0]):
+        for line in dict.fromkeys(map(_rewarded, arm.runs)):
+            told.setdefault(line, []).append(arm.name)
+    if set(told) - {_UNRECORDED}:
+        source = ", ".join(f"/seed_results/*/{key}" for key in _REWARDED)
+        return source, "; ".join(f"{', '.join(names)} {line}" for line, names in told.items())
     source = "/seed_results/*/training/*/rewards"
     values = reward_values(subject.results)
     if values and values <= {0.0, 1.0}:
@@ -147,9 +166,66 @@ def _proxy(subject: Subject) -> Row:
     return source, f"{NOT_CHECKED}: whether the reward is the metric is not recorded"
 
 
+_REWARDED = ("protocol/reward", "protocol/grader", "rewards")
+_UNRECORDED = "not recorded"
+
+
+def _rewarded(run: Run) -> str:
+    """Say what a run was rewarded by and what its evaluation grades by."""
+    reward, grader = run.protocol.get("reward"), run.protocol.get("grader")
+    parts = run.document.get("rewards") or ()
+    if parts and all(part.get("function") == grader for part in parts):
+        reward = grader  # by whatever weight
+    elif parts and reward in (None, grader):
+        reward = " + ".join(f"{p.get('weight', 1):g} {p.get('name', 'unnamed')}" for p in parts)
+    if not isinstance(reward, str) or not isinstance(grader, str):
+        return _UNRECORDED
+    graded = f"graded by {shortened(grader, 80)}"
+    if reward == grader:
+        return f"rewarded and {graded}"
+    return f"rewarded by {shortened(reward, 80)}, {graded}"
+
+
+def _surface(subject: Subject) -> Row:
+    source = "/seed_results/*/surface_scan"
+    results = subject.results
+    scans = [
+        (arm.name, [run.document["surface_scan"] for run in arm.runs if _scanned(run)])
+        for arm in (*results.controls, results.arms[0])
+    ]
+    blocks = [block for _, found in scans for block in found]
+    if not blocks:
+        return source, f"{NOT_CHECKED}: what the reward correlates with is not recorded"
+    of = f"{numerals.count(sum(block['responses'] for block in blocks))} training responses"
+    if len(blocks) < len(results.runs):
+        of += f" of {len(blocks)} of {len(results.runs)} runs"
+    strongest = [f"{name} {_strongest(found)}" for name, found in scans if found]
+    shown = ", ".join(strongest)
+    return source, f"strongest correlation of a surface feature with the reward: {shown} ({of})"
+
+
+def _scanned(run: Run) -> bool:
+    return bool((run.document.get("surface_scan") or {}).get("responses"))
+
+
+def _strongest(scans: Iterable[Mapping[str, Any]]) -> str:
+    """Return the feature of an arm's runs that correlates most, with its correlation."""
+    features = [one for scan in scans for one in scan.get("features") or ()]
+    known = [
+        (one["correlation"], one["feature"])
+        for one in features
+        if "correlation" in one and "feature" in one
+    ]
+    if not known:
+        return "none"
+    correlation, feature = max(known, key=lambda one: abs(one[0]))
+    return f"{shortened(feature, 40)} {numerals.signed(correlation, 2)}"
+
+
 def _length(subject: Subject) -> Row:
     results = subject.results
     top = results.arms[0]
+    sources, parts = [], []
     for unit, key, mean, before in (
         ("tokens", "generated_tokens", tokens_per_response, tokens_before(results)),
         ("characters", "mean_response_chars", characters_per_response, characters_before(results)),
@@ -158,8 +234,10 @@ def _length(subject: Subject) -> Row:
         known = [f"{name} {numerals.count(round(n))}" for name, n in after if n is not None]
         if known:
             start = "" if before is None else f"untrained {numerals.count(round(before))} → "
-            source = f"/seed_results/*/method_metrics/{key}"
-            return source, f"mean {unit} per answer: {start}{', '.join(known)}"
+            sources.append(f"/seed_results/*/method_metrics/{key}")
+            parts.append(f"mean {unit} per answer: {start}{', '.join(known)}")
+    if parts:
+        return ", ".join(sources), "; ".join(parts)
     source = "/seed_results/*/method_metrics/generated_tokens"
     return source, f"{NOT_CHECKED}: lengths of the evaluated answers are not recorded"
 
@@ -280,6 +358,7 @@ def _not_checked(subject: Subject) -> Row:
 
 # The rules that judge what a row shows.
 _RULES = {
+    "change": "PROTO003",
     "eval-noise": "BASE001",
     "holdout": "LEAK005",
     "length": "CONF001",
@@ -292,10 +371,12 @@ _RULES = {
 # What sums up the others comes below a study's own rows.
 _LAST = ("integrity", "not-checked")
 _BUILT_IN: tuple[tuple[str, str, Callable[[Subject], Row]], ...] = (
+    ("change", "Settings changed on purpose", _change),
     ("eval-noise", "Noise of the evaluation, from re-evaluating the base", _eval_noise),
     ("holdout", "Holdout is clean", _holdout),
     ("reward", "Reward", _reward),
     ("proxy", "Proxy and target", _proxy),
+    ("surface-scan", "Surface of the rewarded responses", _surface),
     ("length", "Length of the answers", _length),
     ("clip", "Clip activity", _clip),
     ("zero-groups", "Groups without advantage", _zero_groups),

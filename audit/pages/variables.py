@@ -13,7 +13,7 @@ from audit.facts.clip_activity import ClipActivity, clip_activity
 from audit.facts.pins import versions
 from audit.finding import Severity
 from audit.pages import rounds
-from audit.pages.arms import SeedRow, ShownArm, arms, seed_rows
+from audit.pages.arms import SeedRow, ShownArm, arms, seed_rows, total_cost
 from audit.pages.check_table import CheckRow, checks
 from audit.pages.deltas import Delta, claims, deltas, floor_of, heads
 from audit.pages.prose import computed
@@ -127,6 +127,8 @@ class Variables:
         Every seed's runs, arm by arm in the order of ``arms`` without the untrained model.
     total_minutes : float or None
         Training time of all runs; None where one has no record.
+    total_usd : float or None
+        Cost of all runs and of the base's own evaluations; None where one has no record.
     devices : tuple of str
         Hardware the runs name.
     headline : Delta or None
@@ -167,6 +169,7 @@ class Variables:
     arms: tuple[ShownArm, ...]
     seed_rows: tuple[SeedRow, ...]
     total_minutes: float | None
+    total_usd: float | None
     devices: tuple[str, ...]
     headline: Delta | None
     deltas: tuple[Delta, ...]
@@ -250,6 +253,7 @@ def gather(results: Results, policy: Policy, recipe: Recipe, folder: str = "") -
         arms=shown,
         seed_rows=seed_rows(shown),
         total_minutes=_total_minutes(shown),
+        total_usd=_total_usd(results),
         devices=_devices(results),
         headline=compared[0] if compared else None,
         deltas=compared,
@@ -278,6 +282,11 @@ def _total_minutes(shown: tuple[ShownArm, ...]) -> float | None:
     trained = [arm.minutes for arm in shown if not arm.is_base]
     known = [minutes for minutes in trained if minutes is not None]
     return sum(known) if known and len(known) == len(trained) else None
+
+
+def _total_usd(results: Results) -> float | None:
+    spent = (*results.items("base_evaluations"), *(run.document for run in results.runs))
+    return total_cost(spent, "usd")
 
 
 def _devices(results: Results) -> tuple[str, ...]:

@@ -47,9 +47,9 @@ class Outcome:
     ``samples`` were drawn of each task, ``correct`` of them right, ``errored`` could not be
     scored because the scorer raised, ``truncated`` ended at the token limit, ``unparsed`` held no
     answer (None where the scorer does not say). ``tokens`` is the sum over a task's samples, the
-    end token included. ``components`` has, by name, the sum of the fractions that a component of a
-    training reward gave each task's samples, and how many of them it raised on. ``date`` is when
-    the last answer was scored, in UTC, ISO 8601.
+    end token included, and ``characters`` that of the decoded text. ``components`` has, by name,
+    the sum of the fractions that a component of a training reward gave each task's samples, and
+    how many of them it raised on. ``date`` is when the last answer was scored, in UTC, ISO 8601.
     """
 
     task_ids: tuple[str, ...]
@@ -58,6 +58,7 @@ class Outcome:
     truncated: tuple[int, ...]
     unparsed: tuple[int, ...] | None
     tokens: tuple[int, ...]
+    characters: tuple[int, ...]
     condition: Condition
     prompt_sha256: str
     date: str
@@ -99,11 +100,13 @@ class Outcome:
 
     def metrics(self) -> dict[str, Any]:
         """Return the ``method_metrics`` block."""
+        examples = len(self.task_ids) * self.condition.samples
         return {
             "accuracy": self.accuracy,
             f"pass_at_{self.condition.samples}": self.pass_at(self.condition.samples),
-            "examples": len(self.task_ids) * self.condition.samples,
+            "examples": examples,
             "generated_tokens": sum(self.tokens),
+            "mean_response_chars": sum(self.characters) / examples,
             "truncated_responses": sum(self.truncated),
         }
 
@@ -204,9 +207,9 @@ def evaluate(
     # As TRL does in training: a template writes the special tokens itself, plain text has none.
     special = any(isinstance(item.prompt, str) for item in items)
     rows = [index for index in range(len(items)) for _ in range(condition.samples)]
-    counts = [[0] * len(items) for _ in range(5)]
+    counts = [[0] * len(items) for _ in range(6)]
     fractions = {one.__name__: ([0.0] * len(items), [0] * len(items)) for one in components}
-    correct, errored, truncated, unparsed, tokens = counts
+    correct, errored, truncated, unparsed, tokens, characters = counts
     all_say_parsed = True
     first_error = ""
     training = model.training
@@ -221,6 +224,7 @@ def evaluate(
                 answers = _sample(model, tokenizer, texts, condition, special)
                 for index, (text, length, cut) in zip(batch, answers, strict=True):
                     tokens[index] += length
+                    characters[index] += len(text)
                     truncated[index] += cut
                     try:
                         score = scorer(text, items[index].answer)
@@ -243,6 +247,7 @@ def evaluate(
         truncated=tuple(truncated),
         unparsed=tuple(unparsed) if all_say_parsed else None,
         tokens=tuple(tokens),
+        characters=tuple(characters),
         condition=condition,
         prompt_sha256=_prompts_sha256(prompts),
         date=now(),
@@ -287,6 +292,7 @@ def merged(
         truncated=whole(lambda part: part.truncated),
         unparsed=whole(lambda part: part.unparsed or ()) if all_parsed else None,
         tokens=whole(lambda part: part.tokens),
+        characters=whole(lambda part: part.characters),
         condition=replace(condition, processes=processes),
         prompt_sha256=_prompts_sha256([prompt_text(tokenizer, item.prompt) for item in items]),
         date=max(part.date for part in parts),

@@ -151,6 +151,101 @@ def test_groups_without_advantage_are_counted_once() -> None:
     assert verify(results).rule("SAMPLE006").failed == 6
 
 
+def test_the_declared_change_is_told_with_the_finding_of_the_rule_that_doubts_it() -> None:
+    document = full()
+    declared = "geometry, topology, delta; acts through: clip"
+    assert cell(from_document(document), "change") == declared
+    document["change"] = {"fields": ["geometry", "topology"]}
+    result = cell(from_document(document), "change")
+    assert result == "geometry, topology (see PROTO003 below)"
+    missing = "not checked: what the arms differ in is not declared"
+    assert cell(from_document(gppo()), "change").startswith(missing)
+
+
+GRADED = "graded by sums:right"
+NEAR = {"name": "near", "weight": 0.5, "function": "sums:near"}
+RIGHT = {"name": "right", "weight": 2.0, "function": "sums:right"}
+
+
+@pytest.mark.parametrize(
+    ("reward", "rewards", "says"),
+    [
+        ("sums:right", None, f"rewarded and {GRADED}"),
+        ("2 right", [RIGHT], f"rewarded and {GRADED}"),
+        ("2 right + 0.5 near", [RIGHT, NEAR], f"rewarded by 2 right + 0.5 near, {GRADED}"),
+        ("0.5 near", [NEAR], f"rewarded by 0.5 near, {GRADED}"),
+        (None, [RIGHT, NEAR], f"rewarded by 2 right + 0.5 near, {GRADED}"),
+        (None, None, "not recorded"),
+        (["near"], None, "not recorded"),
+    ],
+)
+def test_what_an_arm_was_rewarded_by_stands_beside_what_it_is_graded_by(
+    reward: Any, rewards: Any, says: str
+) -> None:
+    document = gppo()
+    document["seed_results"][0]["protocol"] |= {"reward": reward, "grader": "sums:right"}
+    if rewards:
+        document["seed_results"][0]["rewards"] = rewards
+    del document["seed_results"][1:]
+    for run in document["controls"]["grpo-control"]["seed_results"]:
+        run["protocol"] |= {"reward": "sums:right", "grader": "sums:right"}
+    both = says == f"rewarded and {GRADED}"
+    control = f"grpo-control rewarded and {GRADED}"
+    expected = (
+        f"grpo-control, gppo-framework {says}" if both else f"{control}; gppo-framework {says}"
+    )
+    assert cell(from_document(document), "proxy") == expected
+
+
+def test_without_reward_and_grader_the_record_does_not_tell_proxy_from_target() -> None:
+    document = gppo()
+    for arm in (document, document["controls"]["grpo-control"]):
+        for run in arm["seed_results"]:
+            run["protocol"]["reward"] = "a program"
+    assert cell(from_document(document), "proxy").endswith("both is not recorded")
+
+
+def test_the_surface_scan_is_told_by_arm_with_its_strongest_feature() -> None:
+    document = full()
+    result = cell(from_document(document), "surface-scan")
+    assert result.startswith("strongest correlation of a surface feature with the reward: ")
+    assert "chi-clip n:digits +0.25" in result
+    assert result.endswith("(96 training responses)")
+    first, second, third = (run["surface_scan"] for run in document["seed_results"])
+    first["features"].append({"feature": "contains:" + 99 * "x", "correlation": -0.5})
+    second["features"].append({"feature": "n:lines"})
+    del third["responses"]
+    result = cell(from_document(document), "surface-scan")
+    assert f"chi-clip contains:{30 * 'x'}… -0.50" in result
+    assert result.endswith("(80 training responses of 5 of 6 runs)")
+    for run in document["seed_results"]:
+        run["surface_scan"] = {"responses": 16, "features": []}  # of a reward without variance
+    assert "chi-clip none (" in cell(from_document(document), "surface-scan")
+    missing = "not checked: what the reward correlates with is not recorded"
+    assert cell(from_document(gppo()), "surface-scan") == missing
+
+
+def test_lengths_are_told_in_each_unit_that_is_recorded() -> None:
+    document = gppo()
+    arms = (document, document["controls"]["grpo-control"])
+    for length, arm in zip((40, 50), arms, strict=True):
+        for run in arm["seed_results"]:
+            run["method_metrics"]["mean_response_chars"] = length
+    tokens = "mean tokens per answer: untrained 327 → grpo-control 350, gppo-framework 349"
+    characters = "mean characters per answer: grpo-control 50, gppo-framework 40"
+    assert cell(from_document(document), "length") == f"{tokens}; {characters}"
+
+
+def test_the_lengths_of_the_base_are_those_of_its_own_evaluations_where_no_run_has_them() -> None:
+    document = gppo()
+    figures = {"examples": 8, "generated_tokens": 800, "mean_response_chars": 30.0}
+    document["base_evaluations"] = [{"run": 1, **figures}, {"run": 2, **figures}]
+    assert "untrained 327" in cell(from_document(document), "length")
+    for run in document["seed_results"]:
+        del run["baseline"]
+    assert "untrained 100" in cell(from_document(document), "length")
+
+
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_cell_is_unchecked_where_its_rule_is(path: Path) -> None:
     results = audit.load(path)

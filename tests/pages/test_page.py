@@ -17,6 +17,7 @@ from audit.pages.page import Page
 from audit.resources import resource
 
 REPORTS = Path(str(resource("reports")))
+FULL = Path(__file__).resolve().parent.parent / "data" / "results" / "full.json"
 
 
 @pytest.fixture(scope="module")
@@ -390,6 +391,39 @@ def test_a_page_does_not_call_a_clip_idle_whose_run_counted_it_acting(tmp_path: 
     path.write_text(json.dumps(document))
     text = render(Job((str(path),), "recipe.md.j2")).text
     assert "adaptive-clip clipped in 0 of the 500 updates that could have shown it" in text
+
+
+@pytest.mark.parametrize("template", ["recipe.md.j2", "recipe.html.j2"])
+def test_the_price_of_a_study_is_the_sum_of_its_runs_and_of_the_evaluations_of_the_base(
+    template: str, tmp_path: Path
+) -> None:
+    document = json.loads(FULL.read_text(encoding="utf-8"))
+    bases = document["base_evaluations"]
+    runs = [
+        *document["seed_results"],
+        *(run for arm in document["controls"].values() for run in arm["seed_results"]),
+    ]
+    for base in bases:
+        base["cost"]["usd"] = 0.1
+    for run in runs:
+        run["cost"]["usd"] = 1.0
+    document["verified"]["usd"] = 5.0
+    path = tmp_path / "results.json"
+
+    def page() -> str:
+        path.write_text(json.dumps(document))
+        return render(Job((str(path),), template)).text.replace("\\$", "$")
+
+    spent = "1.5 minutes of training on cpu, $6.30 with the evaluations of the base."
+    assert f"{spent} Repeating it cost $5.00." in page()
+    del bases[0]["cost"]["usd"]  # no sum without it, and no figure beside another
+    assert "1.5 minutes of training on cpu, $5.00." in page()
+    del document["verified"]
+    assert "1.5 minutes of training on cpu." in page()
+    del document["base_evaluations"]
+    assert "1.5 minutes of training on cpu, $6.00." in page()
+    del runs[0]["cost"]["minutes"]
+    assert "repeated the study. Cost $6.00." in page()
 
 
 def test_a_page_that_cannot_be_written_leaves_its_figures_as_they_were(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import audit
+from audit.cli.main import main
 from audit.errors import InputError
 from audit.results import from_document
 from audit.training.arguments import SET_ELSEWHERE, trl_faults
@@ -176,6 +177,44 @@ def test_an_arm_may_train_on_other_rows_in_another_order(ordered: Any) -> None:
         f.rule for f in audit.verify(from_document(ordered)).findings if f.severity.label == "error"
     ]
     assert errors == []
+
+
+def page_of(document: Any, folder: Path) -> str:
+    """Return the page that ``audit render`` makes, without the escapes of Markdown."""
+    (folder / "results.json").write_text(json.dumps(document))
+    page = folder / "page.md"
+    assert main(["render", str(folder / "results.json"), "-o", str(page)]) == 0
+    return page.read_text(encoding="utf-8").replace("\\", "")
+
+
+def test_the_page_says_that_the_arms_differ_in_reward_and_in_which(
+    rewarded: Any, tmp_path: Path
+) -> None:
+    page = page_of(rewarded, tmp_path)
+    (changed,) = re.findall(r"\| Settings changed on purpose .*", page)
+    assert changed.endswith("| reward, rewards; acts through: reward |")
+    (proxy,) = re.findall(r"\| Proxy and target .*", page)
+    assert "| plain rewarded and graded by exact_match; " in proxy
+    assert proxy.endswith("shaped rewarded by 1 exact_match + 0.5 near, graded by exact_match |")
+    (surface,) = re.findall(r"\| Surface of the rewarded responses .*", page)
+    assert re.search(
+        r"plain \S+ [+-]0\.\d\d, shaped \S+ [+-]0\.\d\d \(384 training responses\)", surface
+    )
+    for metric in ("accuracy", "near"):  # target and proxy are both compared
+        assert f"shaped over plain, {metric} on " in page
+
+
+def test_the_page_says_that_the_arms_differ_in_data_and_not_in_reward(
+    ordered: Any, tmp_path: Path
+) -> None:
+    page = page_of(ordered, tmp_path)
+    (changed,) = re.findall(r"\| Settings changed on purpose .*", page)
+    fields = "task_order, task_where, training_data_sha256"
+    assert changed.endswith(f"| {fields}; acts through: data |")
+    (proxy,) = re.findall(r"\| Proxy and target .*", page)
+    assert proxy.endswith("| plain, easy-first rewarded and graded by exact_match |")
+    (length,) = re.findall(r"\| Length of the answers .*", page)
+    assert re.search(r"characters per answer: untrained \d+ → plain \d+, easy-first \d+ \|", length)
 
 
 def bench_of(folder: Path, text: str) -> Any:

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from audit.training.evaluation import Condition, Outcome, evaluate
+from audit.training.evaluation import Condition, Outcome, evaluate, outcome_of
 from audit.training.rewards import Score
 
 
@@ -37,6 +38,25 @@ def test_counts_are_by_task_and_add_up_to_the_accuracy(model: Any, task: Any, ca
     assert metrics["examples"] == 160
     assert (metrics["accuracy"] * 160).is_integer()
     assert metrics["generated_tokens"] == sum(outcome.tokens)
+
+
+def test_characters_are_those_of_the_answers_and_survive_json(
+    model: Any, task: Any, cache: Path
+) -> None:
+    seen: list[str] = []
+
+    def scorer(response: str, answer: str) -> Score:
+        seen.append(response)
+        if len(seen) % 4 == 0:
+            raise ValueError("cannot read this")  # its characters count as its tokens do
+        return Score(correct=False, parsed=False)
+
+    outcome = sample(model, task, cache, scorer)
+    by_task = tuple(sum(map(len, seen[at : at + 4])) for at in range(0, 160, 4))
+    assert outcome.characters == by_task
+    assert len(set(by_task)) > 1
+    assert outcome.metrics()["mean_response_chars"] == sum(by_task) / 160
+    assert outcome_of(json.loads(json.dumps(asdict(outcome)))) == outcome
 
 
 def test_evaluation_leaves_the_random_state_and_the_mode_alone(
@@ -95,7 +115,16 @@ def test_pass_at_k_is_the_share_of_k_subsets_with_a_right_answer() -> None:
     def outcome(correct: tuple[int, ...]) -> Outcome:
         zeros = (0,) * len(correct)
         return Outcome(
-            ("a", "b")[: len(correct)], correct, zeros, zeros, zeros, zeros, condition(), "", ""
+            task_ids=("a", "b")[: len(correct)],
+            correct=correct,
+            errored=zeros,
+            truncated=zeros,
+            unparsed=zeros,
+            tokens=zeros,
+            characters=zeros,
+            condition=condition(),
+            prompt_sha256="",
+            date="",
         )
 
     for right in range(5):
