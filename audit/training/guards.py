@@ -76,10 +76,9 @@ def check_arguments(
         if value not in sound:
             wanted = " or ".join(map(repr, sound))
             raise UsageError(f"{name} must be {wanted}, not {value!r}: {reason}")
-    if any(value for name, value in vars(args).items() if name.startswith("use_liger")):
-        raise UsageError(
-            "liger kernels are not supported: they may bypass the clamp; turn them off"
-        )
+    for name, value in vars(args).items():
+        if name.startswith("use_liger") and value:
+            raise UsageError(f"{name}: liger kernels may bypass the clamp; turn them off")
     if args.logging_steps != 1 or str(getattr(args.logging_strategy, "value", "")) != "steps":
         raise UsageError("logging_steps must be 1: the gradient norm is read at every update")
     if args.bf16 and args.device.type == "cpu":

@@ -18,6 +18,7 @@ from audit.training.checks import (
     check_data,
     check_machine,
     check_statements,
+    check_trl,
     place,
 )
 from audit.training.components import component
@@ -78,6 +79,9 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
     check_statements(study, path)
     check_kernels("cuda" if visible_gpus(study) else "cpu")
     check_machine(study, world_size(), path)
+    if world_size() > 1:
+        _process_group(study)
+    check_trl(study, world_size(), path, on_cpu=not visible_gpus(study))
     settle(study)  # a base that is trained here takes several times as long on contended cores
     task = task_of(study.task, path)
     read = _benchmarks(study, path, task.benchmark)

@@ -128,6 +128,7 @@ def test_several_gpus_in_one_process_are_refused_and_the_ways_out_named(
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     study = study_path(("rounds = 3", 'rounds = 3\ndevice = "auto"'))
     with pytest.raises(UsageError, match=r"2 GPUs are visible .*--workers 2.*torchrun"):
