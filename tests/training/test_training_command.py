@@ -27,6 +27,17 @@ def test_a_dry_run_trains_nothing_that_is_kept(
     assert list(tmp_path.iterdir()) == [study]
 
 
+@pytest.mark.parametrize("kept", ["lora_rank = 2", "keep_weights = true"])
+def test_a_dry_run_leaves_no_weights_beside_finished_runs(
+    kept: str, study_path: Any, tmp_path: Path
+) -> None:
+    runs = tmp_path / "results.json.runs"
+    runs.mkdir()
+    path = study_path(("[training]", f"[training]\n{kept}"), ("rounds = 3", "rounds = 1"))
+    assert audit_train(str(path), "--dry-run") == 0
+    assert {child.name.split("-")[0] for child in runs.iterdir()} == {"base"}  # made for all runs
+
+
 def test_a_dry_run_whose_short_run_fails_says_so(
     study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
