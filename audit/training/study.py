@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit.config import key_name, located
 from audit.errors import InputError, UsageError
-from audit.training.arms import task_errors, task_of
+from audit.training.arms import task_errors, task_of, trained_trl
 from audit.training.checks import (
     check_arms,
     check_claims,
@@ -214,7 +214,8 @@ def _evaluated(study: StudyFile) -> dict[str, Any]:
 
 def _trained(arm: PlannedArm) -> PlannedArm:
     """Return the arm without what leaves its runs as they are."""
-    return replace(arm, training=replace(arm.training, save_steps=0))
+    training = replace(arm.training, save_steps=0, trl=trained_trl(arm.training))
+    return replace(arm, training=training)
 
 
 _DDP_TIMEOUT = 1800  # seconds; the default of transformers
