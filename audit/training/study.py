@@ -290,9 +290,7 @@ def run_study(
         shared = round(sharing.finished(time.monotonic() / 60, record["cost"]["minutes"]), 4)
         record = {**record, "cost": {**record["cost"], "runs_at_once": shared}}
         if piece.name in failed:
-            before = failed[piece.name]
-            earlier = [*before.get("earlier_failures", []), before["failure"]]
-            record = {**record, "earlier_failures": earlier}
+            record = with_attempt(record, failed[piece.name])
         if state is None or state.is_main_process:
             ledger.put(piece.name, piece.fingerprint, record)
             if record.get("status") != "failed":  # which may be tried again, from where it was
@@ -306,6 +304,21 @@ def run_study(
     if state is not None:
         state.wait_for_everyone()  # whoever calls this again reads what the main process has kept
     return document
+
+
+def with_attempt(record: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Return a run with how its attempt before failed, and with what that one cost."""
+    cost, paid = record["cost"], before["cost"]
+    # A run that went on from its checkpoints has counted the starts before already.
+    counted = record["resumed"][-1]["minutes"] if record.get("resumed") else 0.0
+    earlier = max(0.0, paid["minutes"] - counted)
+    if earlier:
+        # Each attempt shared the machine with as many runs as it did.
+        share = cost["minutes"] / cost["runs_at_once"] + earlier / paid.get("runs_at_once", 1)
+        minutes = cost["minutes"] + earlier
+        cost = {**cost, "minutes": round(minutes, 4), "runs_at_once": round(minutes / share, 4)}
+    failures = [*before.get("earlier_failures", []), before["failure"]]
+    return {**record, "cost": cost, "earlier_failures": failures}
 
 
 def _process_group(study: StudyFile) -> Any:
