@@ -291,6 +291,18 @@ def test_an_exception_costs_one_response_of_the_batch_and_is_counted(tmp_path: P
         called(loaded(tmp_path, source), ["9", "x"])
 
 
+@pytest.mark.parametrize("head", ["(response, answer)", "(completions, **_)"])
+def test_a_component_that_ends_the_program_costs_one_response_too(
+    head: str, tmp_path: Path
+) -> None:
+    source = f"import sys\ndef f{head}: sys.exit('no verdict')"
+    reward = loaded(tmp_path, source, on_error="wrong")
+    assert called(reward, ["x", "y"]) == [0.0, 0.0]
+    assert reward.errored == 2
+    with pytest.raises(SystemExit, match="no verdict"):
+        called(loaded(tmp_path, source), ["x", "y"])
+
+
 @pytest.mark.parametrize("value", ["2", "-0.1", "None", "'1'", "float('nan')"])
 def test_what_is_no_fraction_is_refused_whatever_on_error_says(value: str, tmp_path: Path) -> None:
     for head in ("(response, answer): return ", "(completions, **_): return len(completions) * ["):

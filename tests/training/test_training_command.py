@@ -27,6 +27,21 @@ def test_a_dry_run_trains_nothing_that_is_kept(
     assert list(tmp_path.iterdir()) == [study]
 
 
+@pytest.mark.parametrize(("rank", "lines"), [("0", ["a line"]), ("1", [])])
+def test_of_several_processes_one_says_what_the_dry_run_found(
+    rank: str,
+    lines: list[str],
+    study_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("audit.training.study.prepare", lambda *_: None)
+    monkeypatch.setattr("audit.training.forecast.forecast", lambda *_: iter(["a line"]))
+    monkeypatch.setenv("RANK", rank)
+    assert audit_train(str(study_path()), "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines() == lines
+
+
 @pytest.mark.parametrize("kept", ["lora_rank = 2", "keep_weights = true"])
 def test_a_dry_run_leaves_no_weights_beside_finished_runs(
     kept: str, study_path: Any, tmp_path: Path

@@ -166,6 +166,25 @@ def test_a_whole_model_is_kept_where_it_is_asked_for(study_path: Any, tmp_path: 
     assert not list(folder.parent.glob(".*.part"))
 
 
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_ctrl_c_before_the_training_is_one_line(
+    options: list[str],
+    study_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(self: Any, cache: Path) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("audit.training.tasks.addition.Addition.prepare", interrupted)
+    path = study_path()
+    with pytest.raises(KeyboardInterrupt):  # for which every command ends with 130
+        audit_train(str(path), *options)
+    said = capsys.readouterr().err
+    assert said == "audit: stopped before the study was begun; the same command begins it\n"
+    assert not list(path.parent.glob("*.runs/*"))
+
+
 def test_ctrl_c_says_what_is_kept_and_the_next_start_goes_on(
     study_path: Any,
     tmp_path: Path,
