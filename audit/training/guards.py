@@ -87,7 +87,7 @@ def check_arguments(
 
 
 def sharding(given: Mapping[str, Any]) -> str | None:
-    """Name what asks for DeepSpeed or FSDP, which keep parameters in parts on several processes.
+    """Name what asks for DeepSpeed or FSDP, under which no run was tried.
 
     Parameters
     ----------
@@ -114,9 +114,8 @@ def check_sharding(given: Mapping[str, Any]) -> None:
     asked = sharding(given)
     if asked is not None:
         raise UsageError(
-            f"{asked}: keeps the parameters in parts on several processes, where they can be "
-            "neither hashed nor evaluated; train each run on all processes with torchrun, or a run "
-            "a GPU with --workers"
+            f"{asked}: not tried with the hashes and evaluations of a run, so not supported; train "
+            "each run on all processes with torchrun, or a run a GPU with --workers"
         )
 
 
