@@ -87,7 +87,7 @@ def check_arguments(
 
 
 def sharding(given: Mapping[str, Any]) -> str | None:
-    """Name what asks for DeepSpeed or FSDP, under which no run was tried.
+    """Name what asks for DeepSpeed or FSDP, which may keep the parameters in parts.
 
     Parameters
     ----------
