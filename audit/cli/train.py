@@ -105,16 +105,32 @@ def main(options: argparse.Namespace) -> int:
         ledger = Ledger(stack.enter_context(_runs_folder(output, dry=options.dry_run)))
         if not options.dry_run and is_main_process():
             stack.enter_context(ledger.held())
-        bench = prepare(study, options.study, ledger)
-        if options.dry_run:
-            from audit.training.forecast import forecast
+        with _told_when_stopped():
+            bench = prepare(study, options.study, ledger)
+            if options.dry_run:
+                from audit.training.forecast import forecast
 
-            for line in forecast(bench, ledger, options.workers):
-                print(line)
-            return 0
+                for line in forecast(bench, ledger, options.workers):
+                    if is_main_process():  # each process takes part in the short run
+                        print(line)
+                return 0
         if options.until is not None:
             return _until_decided(options, bench, ledger, output)
         return _run(options, bench, ledger, output)
+
+
+@contextmanager
+def _told_when_stopped() -> Iterator[None]:
+    """Say, where Ctrl-C ends what comes before the training, that none was begun."""
+    from audit.training.progress import say
+    from audit.training.run import is_main_process
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        if is_main_process():
+            say("stopped before the study was begun; the same command begins it")
+        raise
 
 
 def _output(options: argparse.Namespace) -> Path:

@@ -119,6 +119,8 @@ SET_ELSEWHERE = {
     ),
     **dict.fromkeys(("disable_tqdm", "ddp_backend", "num_train_epochs", "data_seed"), ""),
     **dict.fromkeys(("save_only_model", "save_total_limit", "load_best_model_at_end"), ""),
+    # What the reward reads would be dropped; TRL's own evaluation has no data here.
+    **dict.fromkeys(("remove_unused_columns", "eval_strategy", "eval_on_start"), ""),
     **dict.fromkeys(("resume_from_checkpoint", "ignore_data_skip", "save_on_each_node"), ""),
 }
 """Fields of ``GRPOConfig`` that a study sets by a key of its own; empty where by none."""

@@ -75,7 +75,7 @@ def protocol(arm: PlannedArm, evaluation: Evaluating) -> dict[str, Any]:
         **({"kl_estimator": "k3"} if training.beta else {}),
         "use_vllm": training.use_vllm,
         **({"vllm": dict(training.vllm)} if training.vllm else {}),
-        **training.trl,
+        **trained_trl(training),
         **({"rewards": [asdict(one) for one in training.rewards]} if training.rewards else {}),
         **{f"task_{name}": value for name, value in own_task(arm).items()},
         "evaluation_samples": evaluation.samples,
@@ -96,6 +96,11 @@ def lora_settings(training: Training) -> dict[str, Any]:
         "lora_dropout": training.lora_dropout,
         "lora_targets": list(training.lora_targets) or "all-linear",
     }
+
+
+def trained_trl(training: Training) -> dict[str, Any]:
+    """Return the further fields of TRL, without how long processes wait for one another."""
+    return {name: value for name, value in training.trl.items() if name != "ddp_timeout"}
 
 
 def own_task(arm: PlannedArm) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.claims import BASE
@@ -242,6 +243,41 @@ def check_machine(study: StudyFile, world_size: int, path: str) -> None:
             if Version(version("torch")) < Version(_RESUMABLE):
                 message = f"going on from a checkpoint needs torch {_RESUMABLE} or newer"
                 raise located(path, f"{where}.save_steps", message)
+
+
+def check_trl(study: StudyFile, world_size: int, path: str, *, on_cpu: bool) -> None:
+    """Refuse what TRL or the audited trainer would refuse of an arm, by making its arguments.
+
+    Under ``torchrun`` the processes' group is there before: TRL would make one of its own.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the setting.
+    """
+    from audit.training.arguments import grpo_arguments
+    from audit.training.guards import check_arguments
+
+    for arm in study.arms:
+        training = arm.training
+        try:
+            arguments = grpo_arguments(
+                training,
+                seed=study.seeds[0],
+                folder=Path(path).parent,  # where nothing is written yet
+                world_size=world_size,
+                on_cpu=on_cpu,
+            )
+            check_arguments(
+                arguments,
+                trust_region(arm),
+                allow_unreachable_clip=training.allow_unreachable_clip,
+            )
+        except (UsageError, ValueError, TypeError, ImportError) as error:
+            message = " ".join(str(error).split())
+            where = place(study, arm) + (".trl" if training.trl else "")
+            named = next((f".{name}" for name in training.trl if message.startswith(name)), "")
+            raise located(path, where + named, message) from error
 
 
 _RESUMABLE = "2.6"  # from here on transformers lets the state of an optimizer be loaded

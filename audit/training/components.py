@@ -121,7 +121,7 @@ class ComponentReward:
                 return self._batch(completions, answer, row, given)
             except WrongVerdict:
                 raise
-            except Exception:
+            except (Exception, SystemExit):
                 if self.on_error == "fail":
                     raise
         return [
@@ -144,7 +144,7 @@ class ComponentReward:
             return self._batch(completions[here], answer[here], row[here], own)[0]
         except WrongVerdict:
             raise
-        except Exception:
+        except (Exception, SystemExit):
             if self.on_error == "fail":
                 raise
             self.errored += 1

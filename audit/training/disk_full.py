@@ -1,8 +1,9 @@
-"""A finished run is not lost because the disk is full: it is held until there is room."""
+"""No run is lost because the disk is full: what it writes is held until there is room."""
 
 from __future__ import annotations
 
 import errno
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,8 @@ T = TypeVar("T")
 
 SECONDS_BETWEEN_TRIES = 30.0
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_WORDS = ("No space left on device", "Disk quota exceeded")  # libraries keep the words alone
+# Libraries keep the words alone, and torch not even those.
+_WORDS = ("No space left on device", "Disk quota exceeded", "iostream error", "StreamWriter failed")
 
 
 def held_while_full(write: Callable[[], T], path: Path, what: str) -> T:
@@ -47,6 +49,27 @@ def held_while_full(write: Callable[[], T], path: Path, what: str) -> T:
         if said:
             say(f"{path}: written")
         return written
+
+
+def held_together(write: Callable[[], None], path: Path, what: str) -> None:
+    """Do the same where each process of a run writes a part: while one has no room, all try again.
+
+    What they ask of one another while they write is then asked by all, as often.
+    """
+    from accelerate.utils import gather_object
+
+    def together() -> None:
+        full: Exception | None = None
+        try:
+            write()
+        except Exception as error:
+            if not is_disk_full(error):
+                raise
+            full = error
+        if any(gather_object([full is not None])):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from full
+
+    held_while_full(together, path, what)
 
 
 def is_disk_full(error: BaseException) -> bool:

@@ -137,7 +137,13 @@ def _probe(bench: Bench) -> tuple[float, float]:
         clock[what].append(time.monotonic())
 
     training = arm.training
-    short = replace(training, rounds=training.accumulation * _PROBE_ROUNDS, save_steps=0)
+    short = replace(
+        training,
+        rounds=training.accumulation * _PROBE_ROUNDS,
+        save_steps=0,
+        keep_adapter=False,
+        keep_weights=False,
+    )
     once = replace(
         bench, study=replace(study, evaluation=replace(study.evaluation, checkpoints=()))
     )

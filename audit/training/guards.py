@@ -76,10 +76,9 @@ def check_arguments(
         if value not in sound:
             wanted = " or ".join(map(repr, sound))
             raise UsageError(f"{name} must be {wanted}, not {value!r}: {reason}")
-    if any(value for name, value in vars(args).items() if name.startswith("use_liger")):
-        raise UsageError(
-            "liger kernels are not supported: they may bypass the clamp; turn them off"
-        )
+    for name, value in vars(args).items():
+        if name.startswith("use_liger") and value:
+            raise UsageError(f"{name}: liger kernels may bypass the clamp; turn them off")
     if args.logging_steps != 1 or str(getattr(args.logging_strategy, "value", "")) != "steps":
         raise UsageError("logging_steps must be 1: the gradient norm is read at every update")
     if args.bf16 and args.device.type == "cpu":
@@ -88,7 +87,7 @@ def check_arguments(
 
 
 def sharding(given: Mapping[str, Any]) -> str | None:
-    """Name what asks for DeepSpeed or FSDP, which keep parameters in parts on several processes.
+    """Name what asks for DeepSpeed or FSDP, which may keep the parameters in parts.
 
     Parameters
     ----------
@@ -115,9 +114,8 @@ def check_sharding(given: Mapping[str, Any]) -> None:
     asked = sharding(given)
     if asked is not None:
         raise UsageError(
-            f"{asked}: keeps the parameters in parts on several processes, where they can be "
-            "neither hashed nor evaluated; train each run on all processes with torchrun, or a run "
-            "a GPU with --workers"
+            f"{asked}: not tried with the hashes and evaluations of a run, so not supported; train "
+            "each run on all processes with torchrun, or a run a GPU with --workers"
         )
 
 

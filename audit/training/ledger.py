@@ -12,9 +12,10 @@ import hashlib
 import json
 import os
 import platform
+import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ from audit.errors import InputError, UsageError
 from audit.training.disk_full import held_while_full
 from audit.training.environment import now
 from audit.writing import write_whole
+
+if sys.platform != "win32":
+    import fcntl
 
 _LOCK = "lock"
 _SHOWN = 12  # digits of the fingerprint in a file's name; the whole of it is inside
@@ -99,8 +103,7 @@ class Ledger:
         text = json.dumps({**own, "since": now()})
         while True:
             try:
-                with path.open("x", encoding="utf-8") as file:
-                    file.write(text)
+                _place(path, text)
                 break
             except FileExistsError:
                 self._pass_over(path)
@@ -111,23 +114,25 @@ class Ledger:
         try:
             yield
         finally:
-            if path.read_text(encoding="utf-8") == text:
-                path.unlink()
+            with suppress(FileNotFoundError):  # deleted by hand, as the refusal of it advises
+                if path.read_text(encoding="utf-8") == text:
+                    path.unlink()
 
     def _pass_over(self, path: Path) -> None:
         """Remove the lock of a process that is gone; refuse where it may be at work."""
         try:
-            holder = json.loads(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            holder = json.loads(text)
             process, host, since = holder["process"], holder["host"], holder["since"]
+            if host == platform.node() and not _alive(process):
+                _remove(path, text)
+                return
         except FileNotFoundError:  # given up in the meantime
             return
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UsageError(
                 f"not the lock of a study ({error}); delete it", path=str(path)
             ) from error
-        if host == platform.node() and not _alive(process):
-            path.unlink(missing_ok=True)
-            return
         raise UsageError(
             f"process {process} on {host} trains here since {since}; wait for it, or delete this "
             "file if it is gone",
@@ -147,6 +152,36 @@ class Ledger:
 def fingerprint_of(settings: Any) -> str:
     """SHA-256 of settings as JSON with sorted keys."""
     return _sha256(json.dumps(settings, sort_keys=True))
+
+
+def _place(path: Path, text: str) -> None:
+    """Make a lock that no reader sees a part of; refused where there is one."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _remove(path: Path, text: str) -> None:
+    """Remove the lock with this text, and not one that another start has put there since.
+
+    Who removes one holds its file, so that between the look and the removal nobody else does.
+    """
+    if sys.platform == "win32":  # where no lock is known to be of a process that is gone
+        return
+    with path.open("r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        same = os.path.samestat(os.fstat(file.fileno()), path.stat())
+        if same and file.read() == text:
+            path.unlink()
 
 
 def _alive(process: int) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from audit.errors import UsageError
 from audit.partition import file_sha256
+from audit.training.disk_full import held_while_full
 from audit.training.environment import now
 from audit.training.progress import say
 from audit.writing import write_whole
@@ -75,7 +76,9 @@ class Unfinished:
             When the checkpoint was made with other software or on another kind of machine, where
             the run that goes on would be another run.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        held_while_full(
+            lambda: self.folder.mkdir(parents=True, exist_ok=True), self.folder, self._run
+        )
         begun = (self.folder / _CLOCK).exists()
         try:
             self._before = max(0.0, float((self.folder / _CLOCK).read_text(encoding="utf-8")))
@@ -85,7 +88,7 @@ class Unfinished:
         if begun:
             step, minutes = found.step if found else 0, round(self.minutes, 4)
             self.resumed = [*self._starts(), {"step": step, "date": now(), "minutes": minutes}]
-            write_whole(self.folder / _STARTS, json.dumps(self.resumed).encode())
+            self._write(self.folder / _STARTS, self.resumed)
         self.tick()
         return found
 
@@ -97,11 +100,15 @@ class Unfinished:
         return found
 
     def tick(self) -> None:
-        """Note the time, at most once a second; a start that is cut off leaves it behind."""
+        """Note the time, at most once a second; a start that is cut off leaves it behind.
+
+        Where it cannot be noted, on a full disk, the run goes on.
+        """
         now = time.monotonic()
         if now - self._ticked >= _SECONDS_BETWEEN_TICKS:
             self._ticked = now
-            (self.folder / _CLOCK).write_text(repr(self.minutes), encoding="utf-8")
+            with suppress(OSError):
+                (self.folder / _CLOCK).write_text(repr(self.minutes), encoding="utf-8")
 
     def _latest(self) -> TakenUp | None:
         """Return the last whole checkpoint; of a damaged one the reason is said.
@@ -131,9 +138,17 @@ class Unfinished:
             "kept": {**kept, "minutes": self.minutes},
             "file_sha256": _hashes(folder),
         }
-        write_whole(folder / _WHOLE, json.dumps(content).encode())
+        self._write(folder / _WHOLE, content)
         for old in self._checkpoints()[_KEPT:]:
             shutil.rmtree(old)
+
+    def _write(self, path: Path, content: Any) -> None:
+        """Write it whole, once there is room."""
+        held_while_full(lambda: write_whole(path, json.dumps(content).encode()), path, self._run)
+
+    @property
+    def _run(self) -> str:
+        return f"run {self.folder.name}"
 
     def _checkpoints(self) -> list[Path]:
         """Return the checkpoints, the last one first."""

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from audit.config import key_name, located
 from audit.errors import InputError, UsageError
-from audit.training.arms import task_errors, task_of
+from audit.training.arms import task_errors, task_of, trained_trl
 from audit.training.checks import (
     check_arms,
     check_claims,
     check_data,
     check_machine,
     check_statements,
+    check_trl,
     place,
 )
 from audit.training.components import component
@@ -78,6 +79,9 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
     check_statements(study, path)
     check_kernels("cuda" if visible_gpus(study) else "cpu")
     check_machine(study, world_size(), path)
+    if world_size() > 1:
+        _process_group(study)
+    check_trl(study, world_size(), path, on_cpu=not visible_gpus(study))
     settle(study)  # a base that is trained here takes several times as long on contended cores
     task = task_of(study.task, path)
     read = _benchmarks(study, path, task.benchmark)
@@ -210,7 +214,8 @@ def _evaluated(study: StudyFile) -> dict[str, Any]:
 
 def _trained(arm: PlannedArm) -> PlannedArm:
     """Return the arm without what leaves its runs as they are."""
-    return replace(arm, training=replace(arm.training, save_steps=0))
+    training = replace(arm.training, save_steps=0, trl=trained_trl(arm.training))
+    return replace(arm, training=training)
 
 
 _DDP_TIMEOUT = 1800  # seconds; the default of transformers
@@ -285,9 +290,7 @@ def run_study(
         shared = round(sharing.finished(time.monotonic() / 60, record["cost"]["minutes"]), 4)
         record = {**record, "cost": {**record["cost"], "runs_at_once": shared}}
         if piece.name in failed:
-            before = failed[piece.name]
-            earlier = [*before.get("earlier_failures", []), before["failure"]]
-            record = {**record, "earlier_failures": earlier}
+            record = with_attempt(record, failed[piece.name])
         if state is None or state.is_main_process:
             ledger.put(piece.name, piece.fingerprint, record)
             if record.get("status") != "failed":  # which may be tried again, from where it was
@@ -301,6 +304,21 @@ def run_study(
     if state is not None:
         state.wait_for_everyone()  # whoever calls this again reads what the main process has kept
     return document
+
+
+def with_attempt(record: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Return a run with how its attempt before failed, and with what that one cost."""
+    cost, paid = record["cost"], before["cost"]
+    # A run that went on from its checkpoints has counted the starts before already.
+    counted = record["resumed"][-1]["minutes"] if record.get("resumed") else 0.0
+    earlier = max(0.0, paid["minutes"] - counted)
+    if earlier:
+        # Each attempt shared the machine with as many runs as it did.
+        share = cost["minutes"] / cost["runs_at_once"] + earlier / paid.get("runs_at_once", 1)
+        minutes = cost["minutes"] + earlier
+        cost = {**cost, "minutes": round(minutes, 4), "runs_at_once": round(minutes / share, 4)}
+    failures = [*before.get("earlier_failures", []), before["failure"]]
+    return {**record, "cost": cost, "earlier_failures": failures}
 
 
 def _process_group(study: StudyFile) -> Any:

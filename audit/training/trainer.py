@@ -22,6 +22,7 @@ from trl import GRPOTrainer
 
 from audit.errors import UsageError
 from audit.training.callback import AuditCallback
+from audit.training.disk_full import held_together
 from audit.training.guards import check_arguments, check_model, check_recorder, clip_reachable
 from audit.training.parameters import parameters_sha256
 from audit.training.recorder import Recorder, ResponseAudit, Update
@@ -187,8 +188,7 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
         return sampler
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)
-        args = self.args
+        args, save = self.args, super()._save_checkpoint
         folder = Path(self._get_output_dir(trial=trial), f"checkpoint-{self.state.global_step}")
         passes = self.state.global_step * args.gradient_accumulation_steps
         content = {
@@ -196,7 +196,12 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
             "further_drawn": self._further_drawn,
             "recorder": self.recorder.state(),
         }
-        (folder / self._record_name()).write_text(json.dumps(content), encoding="utf-8")
+
+        def write() -> None:
+            save(model, trial)
+            (folder / self._record_name()).write_text(json.dumps(content), encoding="utf-8")
+
+        held_together(write, folder, "the checkpoint")
 
     def _record_name(self) -> str:
         """Name the file beside a checkpoint with the record; each process has its own share."""

@@ -276,6 +276,9 @@ def test_what_no_arm_can_have_is_named(old: str, new: str, says: str, tmp_path: 
         ({"num_generations": 8}, "is set by group_size"),
         ({"vllm_mode": "x"}, "is set by vllm"),
         ({"output_dir": "x"}, "is set by the program"),
+        ({"eval_strategy": "steps"}, "is set by the program"),
+        ({"eval_on_start": True}, "is set by the program"),
+        ({"remove_unused_columns": True}, "is set by the program"),
         ({"weight_decay": "much"}, "expected float, found 'much'"),
         ({"weight_decay": True}, "expected float, found True"),
         ({"top_k": 1.5}, "expected int, found 1.5"),
@@ -285,6 +288,29 @@ def test_a_field_that_trl_lacks_or_the_study_sets_is_named(given: Any, says: str
     ((name, message),) = trl_faults(given)
     assert name in given
     assert says in message
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("delta = 0.3", r"trl\.delta: delta clamps the ratio a second time"),
+        ("mask_truncated_completions = true", r"trl\.mask_truncated_completions: .* must be False"),
+        ("use_liger_kernel = true", r"trl\.use_liger_kernel: .*liger kernels may bypass"),
+        ('optim = "none"', r"trl: none is not a valid OptimizerNames"),
+        ('eval_strategy = "steps"', r"trl\.eval_strategy: is set by the program"),
+        ("remove_unused_columns = true", r"trl\.remove_unused_columns: is set by the program"),
+    ],
+)
+@pytest.mark.parametrize("table", ["training", "arms.fixed-clip.training"])
+def test_settings_of_trl_that_no_run_could_have_are_refused_before_a_base_is_made(
+    given: str, says: str, table: str, study_path: Any, tmp_path: Path
+) -> None:
+    path = study_path()
+    path.write_text(f"{path.read_text()}\n[{table}.trl]\n{given}\n")
+    for options in ([], ["--dry-run"]):
+        with pytest.raises(InputError, match=rf"study\.toml:\d+: {re.escape(table)}\.{says}"):
+            audit_train(str(path), *options)
+    assert not list(tmp_path.glob("*.runs/*"))
 
 
 def test_fields_of_trl_go_through_by_their_own_names_and_types() -> None:
@@ -322,6 +348,18 @@ def test_an_exception_costs_one_response_of_the_batch_and_is_counted(tmp_path: P
     assert reward.errored == 1
     with pytest.raises(ValueError, match="invalid literal"):
         called(loaded(tmp_path, source), ["9", "x"])
+
+
+@pytest.mark.parametrize("head", ["(response, answer)", "(completions, **_)"])
+def test_a_component_that_ends_the_program_costs_one_response_too(
+    head: str, tmp_path: Path
+) -> None:
+    source = f"import sys\ndef f{head}: sys.exit('no verdict')"
+    reward = loaded(tmp_path, source, on_error="wrong")
+    assert called(reward, ["x", "y"]) == [0.0, 0.0]
+    assert reward.errored == 2
+    with pytest.raises(SystemExit, match="no verdict"):
+        called(loaded(tmp_path, source), ["x", "y"])
 
 
 @pytest.mark.parametrize("value", ["2", "-0.1", "None", "'1'", "float('nan')"])

@@ -27,6 +27,32 @@ def test_a_dry_run_trains_nothing_that_is_kept(
     assert list(tmp_path.iterdir()) == [study]
 
 
+@pytest.mark.parametrize(("rank", "lines"), [("0", ["a line"]), ("1", [])])
+def test_of_several_processes_one_says_what_the_dry_run_found(
+    rank: str,
+    lines: list[str],
+    study_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("audit.training.study.prepare", lambda *_: None)
+    monkeypatch.setattr("audit.training.forecast.forecast", lambda *_: iter(["a line"]))
+    monkeypatch.setenv("RANK", rank)
+    assert audit_train(str(study_path()), "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+@pytest.mark.parametrize("kept", ["lora_rank = 2", "keep_weights = true"])
+def test_a_dry_run_leaves_no_weights_beside_finished_runs(
+    kept: str, study_path: Any, tmp_path: Path
+) -> None:
+    runs = tmp_path / "results.json.runs"
+    runs.mkdir()
+    path = study_path(("[training]", f"[training]\n{kept}"), ("rounds = 3", "rounds = 1"))
+    assert audit_train(str(path), "--dry-run") == 0
+    assert {child.name.split("-")[0] for child in runs.iterdir()} == {"base"}  # made for all runs
+
+
 def test_a_dry_run_whose_short_run_fails_says_so(
     study_path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +154,7 @@ def test_several_gpus_in_one_process_are_refused_and_the_ways_out_named(
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     study = study_path(("rounds = 3", 'rounds = 3\ndevice = "auto"'))
     with pytest.raises(UsageError, match=r"2 GPUs are visible .*--workers 2.*torchrun"):

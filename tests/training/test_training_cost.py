@@ -18,7 +18,7 @@ from audit.training.document import results_document
 from audit.training.forecast import forecast
 from audit.training.ledger import Ledger
 from audit.training.price import Sharing, schedule, usd
-from audit.training.study import prepare
+from audit.training.study import prepare, with_attempt
 from audit.training.study_file import Cost, read_study
 
 
@@ -53,6 +53,35 @@ def test_the_shares_of_all_pieces_are_the_time_of_the_machine(
     assert all(0.999 <= each <= workers + 1e-9 for each in shared)
     total = sum(one / each for (_, one), each in zip(ends, shared, strict=True))
     assert total == pytest.approx(ends[-1][0])
+
+
+# Minutes and runs at once of the failed attempt and of the next one, the minutes that the next one
+# counts already as it went on from a checkpoint, and what both are to cost.
+ATTEMPTS = [
+    ((10.0, 1.0), (4.0, 1.0), None, (14.0, 1.0)),
+    ((10.0, 2.0), (4.0, 1.0), None, (14.0, 14 / 9)),
+    ((10.0, 1.0), (14.0, 1.0), 10.0, (14.0, 1.0)),
+    ((10.0, 1.0), (17.0, 2.0), 13.0, (17.0, 2.0)),  # cut off once in between
+    ((10.0, 1.0), (5.0, 1.0), 1.0, (14.0, 1.0)),  # nine minutes before there were checkpoints
+    ((0.0, 1.0), (4.0, 1.0), None, (4.0, 1.0)),
+]
+
+
+@pytest.mark.parametrize(("failed", "after", "counted", "both"), ATTEMPTS)
+def test_a_run_that_is_trained_again_costs_what_all_its_attempts_did(
+    failed: tuple[float, float],
+    after: tuple[float, float],
+    counted: float | None,
+    both: tuple[float, float],
+) -> None:
+    def attempt(minutes: float, at_once: float, **more: Any) -> dict[str, Any]:
+        return {"cost": {"minutes": minutes, "devices": 1, "runs_at_once": at_once}, **more}
+
+    starts = {} if counted is None else {"resumed": [{"minutes": 0.5}, {"minutes": counted}]}
+    before = attempt(*failed, failure="no memory", earlier_failures=["no disk"])
+    run = with_attempt(attempt(*after, **starts), before)
+    assert run["earlier_failures"] == ["no disk", "no memory"]
+    assert (run["cost"]["minutes"], run["cost"]["runs_at_once"]) == pytest.approx(both, abs=1e-4)
 
 
 def test_the_last_run_pays_for_idle_workers() -> None:

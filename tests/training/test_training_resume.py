@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import random
 import signal
+import subprocess
+import sys
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -127,6 +132,81 @@ def test_a_disk_that_refuses_is_one_line_and_leaves_no_part(tmp_path: Path) -> N
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="file: cannot be made: File exists"):
         Ledger(tmp_path / "file").put("a", "f", {})
+
+
+def dead_lock(folder: Path) -> Path:
+    """Leave the lock of a process that is gone."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    lock = folder / "lock"
+    holder = {"process": gone.pid, "host": platform.node(), "since": "2026-01-01T00:00:00+00:00"}
+    lock.write_text(json.dumps(holder))
+    return lock
+
+
+def refuse_a_second_start(folder: Path) -> None:
+    refusal = pytest.raises(UsageError, match=rf"lock: process {os.getpid()} on .* trains here")
+    with refusal, Ledger(folder).held():
+        pass
+
+
+def test_a_lock_that_was_deleted_or_taken_meanwhile_is_no_error_at_the_end(tmp_path: Path) -> None:
+    lock, ledger = tmp_path / "lock", Ledger(tmp_path)
+    with ledger.held():
+        assert json.loads(lock.read_text())["process"] == os.getpid()
+        lock.unlink()
+    with ledger.held():
+        lock.write_text("of another start")
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]  # and no part of one
+    assert lock.read_text() == "of another start"
+
+
+def test_a_lock_is_whole_from_its_first_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, link = [], os.link
+
+    def watched(part: Path, path: Path) -> None:
+        link(part, path)
+        seen.append(json.loads(path.read_text())["process"])
+
+    monkeypatch.setattr(os, "link", watched)
+    with Ledger(tmp_path).held():
+        refuse_a_second_start(tmp_path)
+    assert seen == [os.getpid()]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_without_hard_links_is_held_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(part: Path, path: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    with Ledger(tmp_path).held():
+        refuse_a_second_start(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_two_starts_that_pass_over_one_dead_lock_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from audit.training import ledger as module
+
+    lock, alive = dead_lock(tmp_path), module._alive
+    with ExitStack() as first:
+
+        def overtaken(process: int) -> bool:
+            monkeypatch.setattr(module, "_alive", alive)
+            assert not alive(process)
+            first.enter_context(Ledger(tmp_path).held())  # between the look and the removal
+            return False
+
+        monkeypatch.setattr(module, "_alive", overtaken)
+        refuse_a_second_start(tmp_path)
+        assert json.loads(lock.read_text())["process"] == os.getpid()
+    assert not lock.exists()
 
 
 def test_an_edited_study_leaves_the_runs_of_the_old_one_and_finds_them_again(

@@ -510,11 +510,15 @@ def test_what_a_finished_piece_depends_on_is_in_its_fingerprint(
     assert changed(replace(bench, study=on_gpu)) == everything
     renamed = replace(bench, task=replace(bench.task, limit=21))  # type: ignore[type-var]
     assert changed(renamed) == everything
-    # A price or a role that is settled later trains nothing anew.
+    # A price, a role or a longer patience that is settled later trains nothing anew.
     priced = study_path(
-        ("[task]", "[cost]\nusd_per_hour = 2.0\n[task]"), ('role = "control"', 'role = "ablation"')
+        ("[task]", "[cost]\nusd_per_hour = 2.0\n[task]"),
+        ('role = "control"', 'role = "ablation"'),
+        ("[evaluation]", "[training.trl]\nddp_timeout = 7200\n[evaluation]"),
     )
-    assert changed(prepare(read_study(priced), str(priced), Ledger(tmp_path / "x"))) == set()
+    later = prepare(read_study(priced), str(priced), Ledger(tmp_path / "x"))
+    assert changed(later) == set()
+    assert later.protocol(later.study.method) == bench.protocol(bench.study.method)
 
 
 def test_the_price_is_of_the_minutes(study_path: Any, tmp_path: Path) -> None:
