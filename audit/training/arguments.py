@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from audit.errors import did_you_mean
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trl import GRPOConfig
 
     from audit.config import Fault
-    from audit.training.study_file import PlannedArm, Training
+    from audit.training.study_file import Training
 
 # Places and accounts: they tell the machine and not the training. One run's differ from another's.
 _PLACES = re.compile(r"(output_dir|logging_dir|run_name|project|_n_gpu|local_rank|hub_.*|push_.*)$")
@@ -132,15 +132,15 @@ def resolved(arguments: TrainingArguments) -> dict[str, Any]:
     return {name: value for name, value in every if value is not None and not _PLACES.match(name)}
 
 
-def configuration(arguments: GRPOConfig, arms: Sequence[PlannedArm]) -> dict[str, Any]:
+def configuration(arguments: GRPOConfig, named: Iterable[str]) -> dict[str, Any]:
     """Return what the protocol of a run says of the fields that the study has no key for.
 
     Parameters
     ----------
     arguments : GRPOConfig
         Of the run.
-    arms : sequence of PlannedArm
-        Of the study. What one of them sets under ``trl`` stands under its own name in all.
+    named : iterable of str
+        Fields that an arm of the study sets: they stand under their own names in all arms.
 
     Returns
     -------
@@ -149,16 +149,18 @@ def configuration(arguments: GRPOConfig, arms: Sequence[PlannedArm]) -> dict[str
         ``grpo_config``.
     """
     found = settings(resolved(arguments))
-    own = {*_BY_NAME, *(name for arm in arms for name in arm.training.trl)}
+    own = {*_BY_NAME, *named}
     rest = {
         name: value
         for name, value in sorted(found.items())
-        if name not in {*own, *SET_ELSEWHERE, "optim"} and not name.startswith("vllm_")
+        if name not in {*own, *SET_ELSEWHERE, *_APART} and not name.startswith("vllm_")
     }
-    named = {name: found[name] for name in sorted(own) if name in found}
-    return {**named, "optimizer": found["optim"], "grpo_config": rest}
+    stated = {name: found[name] for name in sorted(own) if name in found}
+    return {**stated, "optimizer": found["optim"], "grpo_config": rest}
 
 
+# The optimizer's name, which is `optimizer`, and how long processes wait, which trains nothing.
+_APART = ("optim", "ddp_timeout")
 _BY_NAME = ("weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon", "use_bias_correction_kl")
 
 

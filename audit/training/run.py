@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from audit.errors import AuditError, UsageError
 from audit.failure import described
 from audit.partition import file_sha256
-from audit.training.arms import lora_settings, protocol, trust_region
+from audit.training.arms import lora_settings, protocol, trained_trl, trust_region
 from audit.training.context_length import check_lengths
 from audit.training.disk_full import held_while_full
 from audit.training.environment import code_commit, device_name, environment
@@ -532,7 +532,9 @@ class _Run:
 
         if self.trainer is None:
             return {}
-        return configuration(self.trainer.args, self.bench.study.arms)
+        arms = self.bench.study.arms
+        named = {name for arm in arms for name in trained_trl(arm.training)}
+        return configuration(self.trainer.args, named)
 
     def _reward_block(self) -> dict[str, Any]:
         """Return the components of the training reward, where it is not the grader itself."""
