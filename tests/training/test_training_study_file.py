@@ -205,6 +205,26 @@ def test_a_faulty_study_file_gets_one_line_with_the_place(
     assert all("study.toml" in line and "\n" not in line.split("not TOML")[0] for line in lines)
 
 
+def rewarded(arm: str, function: str, more: str = "") -> str:
+    return f"[[{arm}.rewards]]\nfunction = '{function}'\n{more}"
+
+
+@pytest.mark.parametrize("first", ["arms.wide.training", "training"])
+def test_one_name_of_a_component_stands_for_one_function_in_all_arms(
+    first: str, tmp_path: Path
+) -> None:
+    plain = "arms.plain.training"
+    text = GOOD + rewarded(first, "ra:score")
+    read(tmp_path, text + rewarded(plain, "ra:score", "weight = 2\n"))
+    read(tmp_path, text + rewarded(plain, "rb:score", "name = 'other'\n"))
+    wanted = (
+        r"study\.toml:\d+: arms\.plain\.training\.rewards\[0\]\.function: 'score' is the name of "
+        r"ra:score in another arm; set name"
+    )
+    with pytest.raises(InputError, match=wanted):
+        read(tmp_path, text + rewarded(plain, "rb:score"))
+
+
 def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
     assert read(tmp_path, "\ufeff" + GOOD).method.name == "wide"
 
