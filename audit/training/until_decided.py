@@ -10,6 +10,7 @@ from audit.errors import UsageError
 from audit.facts.plans import FIRST_LOOK
 from audit.policy import Policy
 from audit.results import from_document
+from audit.training.checks import check_statements
 
 if TYPE_CHECKING:
     from audit.analysis.advice import Advice
@@ -54,9 +55,12 @@ def plan_of_study(study: StudyFile, path: str) -> SequentialPlan:
     UsageError
         The study declares no plan or claim, or a plan of other arms or of arms that do not grow
         together.
+    InputError
+        Its plan or a claim breaks the results file's schema, naming the file and the key.
     """
     from audit.stats import SequentialPlan
 
+    check_statements(study, path)
     block = study.plan or {}
     most = block.get("maximum") or {}
     if not most or not study.claims:

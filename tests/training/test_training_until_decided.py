@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from audit.errors import UsageError
+from audit.errors import InputError, UsageError
 from audit.simulation import Cell, simulate
 from audit.stats import SequentialPlan
 from audit.training.study_file import read_study
@@ -68,6 +68,32 @@ def test_what_cannot_be_carried_out_is_refused_before_anything_is_trained(
 ) -> None:
     with pytest.raises(UsageError, match=complaint):
         plan_of(tmp_path, STUDY + more)
+
+
+@pytest.mark.parametrize(
+    ("plan", "complaint"),
+    [
+        ("maximum = 3", r"plan\.maximum: expected a table, found 3"),
+        ('maximum = { wide = "x", plain = "x" }', r"plan\.maximum\.plain: expected a whole"),
+        ("maximum = { wide = [1], plain = [1] }", r"plan\.maximum\.plain: expected a whole"),
+        ("maximum = { wide = 4.5, plain = 4.5 }", r"plan\.maximum\.plain: expected a whole"),
+        ("maximum = { wide = 6, plain = 6 }\nlooks = 3", r"plan\.looks: expected a list, found 3"),
+        (
+            'maximum = { wide = 6, plain = 6 }\nlooks = ["a"]',
+            r"plan\.looks\[0\]: expected a whole number",
+        ),
+        (
+            'maximum = { wide = 6, plain = 6 }\nfirst = "x"',
+            r"plan\.first: expected a whole number",
+        ),
+        ('maximum = { wide = 6, plain = 6 }\nlevel = "x"', r"plan\.level: expected a number"),
+    ],
+)
+def test_a_plan_of_other_types_is_named_with_line_and_key(
+    tmp_path: Path, plan: str, complaint: str
+) -> None:
+    with pytest.raises(InputError, match=rf"study\.toml:\d+: {complaint}"):
+        plan_of(tmp_path, f"{STUDY}{CLAIM}[plan]\n{plan}\n")
 
 
 def test_seeds_are_those_of_the_study_and_then_new_ones(tmp_path: Path) -> None:
