@@ -10,6 +10,7 @@ from audit.errors import UsageError
 from audit.facts.plans import FIRST_LOOK
 from audit.policy import Policy
 from audit.results import from_document
+from audit.schema import with_whole_numbers
 from audit.training.checks import check_statements
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def plan_of_study(study: StudyFile, path: str) -> SequentialPlan:
     from audit.stats import SequentialPlan
 
     check_statements(study, path)
-    block = study.plan or {}
+    block = with_whole_numbers({"plan": study.plan or {}})["plan"]
     most = block.get("maximum") or {}
     if not most or not study.claims:
         raise UsageError(

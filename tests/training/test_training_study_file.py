@@ -73,6 +73,7 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("seeds = [1, 2]", "", "seeds: missing"),
         ("seeds = [1, 2]", "seeds = []", "seeds: expected at least 1 entry"),
         ("seeds = [1, 2]", "seeds = [1, 1]", "seeds: expected distinct entries"),
+        ("seeds = [1, 2]", "seeds = [1, 1.0]", "seeds: expected distinct entries"),
         ("seeds = [1, 2]", "seeds = [1, true]", "seeds[1]: expected a whole number"),
         ("seeds = [1, 2]", "seeds = [1, -2]", "seeds[1]: expected 0 or more, found -2"),
         ("seeds = [1, 2]", "seed = [1, 2]", "1: seed: unknown key; did you mean 'seeds'"),
@@ -223,6 +224,18 @@ def test_one_name_of_a_component_stands_for_one_function_in_all_arms(
     )
     with pytest.raises(InputError, match=wanted):
         read(tmp_path, text + rewarded(plain, "rb:score"))
+
+
+def test_a_whole_number_written_with_a_point_is_an_integer(tmp_path: Path) -> None:
+    text = GOOD.replace("[1, 2]", "[1.0, 2]")
+    evaluating = "[evaluation]\nsamples = 2.0\ncheckpoints = [1.0, 2]\n"
+    study = read(tmp_path, text + "[training]\nrounds = 3.0\n" + evaluating)
+    whole = (
+        *(*study.seeds, *study.evaluation.checkpoints, study.evaluation.samples),
+        study.training.rounds,
+    )
+    assert whole == (1, 2, 1, 2, 2, 3)
+    assert {type(number) for number in whole} == {int}
 
 
 def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:

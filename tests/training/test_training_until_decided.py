@@ -45,6 +45,7 @@ def plan_of(tmp_path: Path, text: str) -> SequentialPlan:
         ("maximum = { wide = 6, plain = 6 }", (4, 5, 6)),
         ("maximum = { method = 5, control = 5 }\nfirst = 3", (3, 4, 5)),
         ("maximum = { wide = 8, plain = 8 }\nlooks = [4, 8]", (4, 8)),
+        ("maximum = { wide = 8.0, plain = 8 }\nlooks = [4.0, 8]", (4, 8)),
     ],
 )
 def test_the_plan_of_the_study_file_is_carried_out(
