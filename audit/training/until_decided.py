@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import UsageError
@@ -84,14 +85,18 @@ def plan_of_study(study: StudyFile, path: str) -> SequentialPlan:
         raise UsageError(f"plan: {error}", path=path) from None
 
 
+_LARGEST_SEED = 2**32 - 1  # of NumPy
+
+
 def _role(role: str) -> str:
     return "method" if role == "method" else "control"
 
 
 def seeds_for(study: StudyFile, most: int) -> tuple[int, ...]:
-    """Return so many training seeds: those of the study, then new ones above them."""
-    more = range(max(study.seeds) + 1, max(study.seeds) + 1 + max(most - len(study.seeds), 0))
-    return (*study.seeds, *more)[:most]
+    """Return so many training seeds: those of the study, then new ones, first those above them."""
+    above = range(max(study.seeds) + 1, _LARGEST_SEED + 1)
+    below = (seed for seed in range(max(study.seeds)) if seed not in study.seeds)
+    return tuple(islice(chain(study.seeds, above, below), most))
 
 
 def until_decided(

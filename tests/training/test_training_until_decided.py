@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,11 @@ def test_seeds_are_those_of_the_study_and_then_new_ones(tmp_path: Path) -> None:
     study = read_study(path)
     assert seeds_for(study, 4) == (3, 5, 6, 7)
     assert seeds_for(study, 1) == (3,)
+    for seeds, wanted in (
+        ((4294967295,), (4294967295, 0, 1)),
+        ((1, 4294967294), (1, 4294967294, 4294967295, 0, 2)),
+    ):
+        assert seeds_for(replace(study, seeds=seeds), len(wanted)) == wanted
 
 
 class Training:
