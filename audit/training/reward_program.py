@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from audit.errors import InputError, UsageError
+from audit.paths import is_file
 from audit.training.rewards import Score
 
 
@@ -161,7 +162,7 @@ def _source(folder: str, module: str) -> Path | None:
 def _beside(folder: str, module: str) -> Path | None:
     stem = Path(folder, *module.split("."))
     files = (stem.with_name(f"{stem.name}.py"), stem / "__init__.py")
-    return next((path for path in files if path.is_file()), None)
+    return next((path for path in files if is_file(path)), None)
 
 
 def _taken(folder: str, name: str) -> bool:

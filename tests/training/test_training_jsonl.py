@@ -418,6 +418,9 @@ def test_settings_that_no_task_has_are_named(settings: Any, fault: tuple[str, st
         ({"reward": "broken:f"}, "broken.py: cannot be imported: ModuleNotFoundError: No module"),
         ({"reward": "unfinished:f"}, "unfinished.py: cannot be imported: SyntaxError: "),
         ({"reward": "leaves:f"}, "leaves.py: cannot be imported: SystemExit: two"),
+        ({"reward": f"{'n' * 300}:f"}, "task.reward: no module 'nnn"),
+        ({"reward": f"none.{'n' * 300}:f"}, "task.reward: no module 'none.nnn"),
+        ({"model": "n" * 300}, "task.model: no tokenizer can be loaded from 'nnn"),
         ({"model": "nobody/none"}, "task.model: no tokenizer can be loaded from 'nobody/none'"),
     ],
 )
