@@ -10,7 +10,14 @@ from audit.cli.main import main
 from audit.errors import ConfigError, InputError
 from audit.schema import published_schema
 from audit.training.arms import changed_fields, protocol, task_of
-from audit.training.checks import check_arms, check_data, check_machine, check_statements
+from audit.training.checks import (
+    check_arms,
+    check_claims,
+    check_data,
+    check_machine,
+    check_statements,
+)
+from audit.training.run import Bench
 from audit.training.study_file import (
     BenchmarkSettings,
     Evaluating,
@@ -460,6 +467,37 @@ def test_a_claim_that_could_not_be_judged_is_refused_before_anything_is_trained(
     path.write_text(GOOD + CLAIM.replace(old, new))
     with pytest.raises(InputError, match=rf"study\.toml:\d+: {message}"):
         check_statements(read_study(path), str(path))
+
+
+def claims_checked(tmp_path: Path, text: str, tasks: int) -> None:
+    study = read(tmp_path, text)
+    items = tuple(Item(str(n), "1+1=", "2", n) for n in range(tasks))
+    partition = Partition(items, items, {}, {"reward": "exact_match"}, 0, 8)
+    bench = Bench(study, Addition(limit=100), partition, tmp_path, {})
+    check_claims(bench, str(tmp_path / "study.toml"))
+
+
+@pytest.mark.parametrize("tasks", [10, 300, 301])
+@pytest.mark.parametrize("seeds", ["[1, 2]", "[1, 2, 3]", "[10, 20, 30]"])
+def test_a_claim_at_a_checkpoint_that_is_not_evaluated_is_refused_with_any_seeds_and_tasks(
+    seeds: str, tasks: int, tmp_path: Path
+) -> None:
+    text = "evaluation.checkpoints = [25]\n" + GOOD.replace("[1, 2]", seeds) + CLAIM
+    for steps in ("[25]", "[25, 100]"):
+        claims_checked(tmp_path, text + f"checkpoints = {steps}\n", tasks)
+    with pytest.raises(InputError, match=r"toml:\d+: claims\[0\]: .*no evaluation at step 50"):
+        claims_checked(tmp_path, text + "checkpoints = [50]\n", tasks)
+
+
+@pytest.mark.parametrize(("method", "control"), [("a", "A"), ("o", "0")])
+def test_a_claim_about_arms_that_look_the_same_is_refused(
+    method: str, control: str, tmp_path: Path
+) -> None:
+    text = GOOD + CLAIM
+    for old, new in (("wide", method), ("plain", control)):
+        text = text.replace(f"arms.{old}", f"arms.{new}").replace(f'"{old}"', f'"{new}"')
+    with pytest.raises(InputError, match=r"claims\[0\]: arms that look the same"):
+        claims_checked(tmp_path, text, 300)
 
 
 def test_with_several_controls_a_claim_says_against_which(tmp_path: Path) -> None:
