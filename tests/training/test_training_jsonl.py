@@ -445,6 +445,19 @@ def test_settings_of_which_no_task_can_be_made_are_refused(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("error", ["ImportError", "unittest.SkipTest", "SystemExit"])
+def test_a_reward_in_a_package_that_cannot_be_imported_is_named(
+    error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"leaves_by_{error.rpartition('.')[2].lower()}"
+    package = tmp_path / "installed" / name
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(f"import unittest\nraise {error}('two\\nlines')\n")
+    monkeypatch.syspath_prepend(package.parent)
+    with pytest.raises(UsageError, match=rf"^reward: .*'{name}\.judge'[^\n]*$"):
+        reward_program(tmp_path, f"{name}.judge:f")
+
+
 def test_a_damaged_model_is_named_with_the_key(tmp_path: Path, character_model: Path) -> None:
     path = lay_out(tmp_path, character_model)
     weights = tmp_path / "tiny-chat" / "model.safetensors"
