@@ -332,6 +332,12 @@ def row(question: Any, answer: Any = "2") -> bytes:
             {"reward": "math_equal"},
             "train.jsonl:2: answer: math_equal compares numbers, and 'so' holds none",
         ),
+        (row("Why?", "1" * 5000), {"reward": "math_equal"}, "compares numbers, and '1111"),
+        (
+            GOOD + b'{"question": "Why?", "answer": "2", "a": [{"b": 1' + b"0" * 5000 + b"}]}",
+            {},
+            "train.jsonl:2: a: a whole number of more digits than Python reads",
+        ),
         (OTHER, {}, "study.toml: task.holdout: holds the same rows as train"),
         (b"\xef\xbb\xbf" + OTHER, {}, "study.toml: task.ngram: each of the 1 rows of"),
         (GOOD, {"train_prompts": 2}, "task.train_prompts: 2 is more than the 1 rows of"),
