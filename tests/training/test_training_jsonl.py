@@ -472,6 +472,20 @@ def test_a_damaged_model_is_named_with_the_key(tmp_path: Path, character_model: 
         prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
 
 
+def test_weights_that_are_no_numbers_are_named_with_the_key(
+    tmp_path: Path, character_model: Path
+) -> None:
+    from safetensors.torch import load_file, save_file
+
+    path = lay_out(tmp_path, character_model)
+    weights = load_file(tmp_path / "tiny-chat" / "model.safetensors")
+    weights["model.norm.weight"][0] = float("nan")
+    save_file(weights, tmp_path / "tiny-chat" / "model.safetensors", metadata={"format": "pt"})
+    wanted = r"toml:\d+: task\.model: .*tiny-chat has weights that are no finite numbers"
+    with pytest.raises(InputError, match=wanted):
+        prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
+
+
 def test_rows_of_several_files_are_filtered_mixed_and_put_in_one_order(
     tmp_path: Path, character_model: Path
 ) -> None:

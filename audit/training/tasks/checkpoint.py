@@ -46,11 +46,13 @@ class Checkpoint:
         Raises
         ------
         UsageError
-            When the model cannot be loaded.
+            When the model cannot be loaded, or has weights that are no finite numbers.
         """
         from audit.training.parameters import parameters_sha256
 
         model = self.fresh_model()
+        if not all(weights.isfinite().all() for weights in model.parameters()):
+            raise UsageError(f"model: {self.model} has weights that are no finite numbers")
         revision = self.revision or getattr(model.config, "_commit_hash", None)
         folder = Path(self.model)
         # A folder's place on a machine identifies nothing; its name and hashes do.
