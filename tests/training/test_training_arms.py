@@ -23,6 +23,7 @@ from audit.training.context_length import check_lengths
 from audit.training.evaluation import Condition, Outcome, evaluate, merged, share
 from audit.training.ledger import Ledger
 from audit.training.reward_program import WrongVerdict
+from audit.training.run import Bench, evaluate_base
 from audit.training.study import pieces, prepare
 from audit.training.study_file import Reward, read_study
 from audit.training.tasks import Item
@@ -378,6 +379,15 @@ def test_tokens_without_an_embedding_and_responses_beyond_the_context_are_refuse
     tokenizer.add_tokens(["<one>", "<two>"])
     with pytest.raises(audit.UsageError, match="its tokenizer has 17 tokens, its embedding 15"):
         check_lengths(model, tokenizer, items, 4)
+
+
+def test_the_base_is_refused_responses_beyond_its_context_before_it_generates(
+    task: Any, cache: Path, study_path: Any
+) -> None:
+    study = read_study(study_path(("samples = 2", "samples = 2\nmax_tokens = 59")))
+    bench = Bench(study, task, task.partition(), cache, {})
+    with pytest.raises(audit.UsageError, match="max_tokens: 59 and a prompt of 6 tokens are more"):
+        evaluate_base(bench, 0)
 
 
 def test_an_adapter_is_kept_and_the_optimizer_and_kl_term_are_recorded(tmp_path: Path) -> None:
