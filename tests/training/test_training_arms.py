@@ -220,6 +220,8 @@ def test_what_no_arm_can_have_is_named(old: str, new: str, says: str, tmp_path: 
         ({"output_dir": "x"}, "is set by the program"),
         ({"weight_decay": "much"}, "expected float, found 'much'"),
         ({"weight_decay": True}, "expected float, found True"),
+        ({"push_to_hub": True}, "is refused: a study writes nothing to the Hub"),
+        ({"hub_model_id": "me/mine"}, "is refused: a study writes nothing to the Hub"),
         ({"top_k": 1.5}, "expected int, found 1.5"),
     ],
 )
