@@ -198,6 +198,7 @@ def test_an_arm_may_have_a_base_model_and_a_schedule_of_its_own(tmp_path: Path) 
         ("task.order", "task.limit", "task.limit: unknown key"),
         ("task.order", "task.train", "task.train: no arm's own in task 'addition'"),
         ('"shapes:near"', '"shape:near"', r"rewards\[1\]\.function: no module 'shape'; |no module"),
+        ('"shapes:near"', '"near"', r"rewards\[1\]\.function: must be exact_match, math_equal, "),
         ('"shapes:near"', '"shapes:exact_match"', "exact_match' is the name of another metric"),
         ("checkpoints = [2, 1, 3]", "checkpoints = [4]", "4 is after the last of the 3 steps"),
         ("weight = 0.5", "weight = 'a'", r"rewards\[1\]\.weight: expected a number"),
