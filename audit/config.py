@@ -165,8 +165,8 @@ def located(path: str, key: str, message: str) -> InputError:
 def build(kind: type[T], table: Mapping[str, Any], **more: Any) -> T:
     """Build a dataclass from a table that a schema has judged.
 
-    3 becomes 3.0 where a float is expected. Keys of ``more`` come first, and keys that the
-    dataclass lacks are left out.
+    3 becomes 3.0 where a float is expected, and 3.0 becomes 3 where an integer is. Keys of
+    ``more`` come first, and keys that the dataclass lacks are left out.
     """
     hints = get_type_hints(kind)
     values = {}
@@ -227,6 +227,8 @@ def _line(key: str, lines: Mapping[str, int]) -> int | None:
 def _as(hint: Any, value: Any) -> Any:
     if type(value) in (int, float) and hint in (int, float, float | None):
         return int(value) if hint is int else float(value)
+    if hint == tuple[int, ...]:
+        return tuple(int(one) for one in value)
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -178,6 +178,8 @@ def trl_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
         elif name in SET_ELSEWHERE or name.startswith("vllm_"):
             key = "vllm" if name.startswith("vllm_") else SET_ELSEWHERE[name]
             yield name, f"is set by {key}" if key else "is set by the program"
+        elif name.startswith(("push_to_hub", "hub_")):
+            yield name, "is refused: a study writes nothing to the Hub"
         elif not _is_of(value, hints[name]):
             wanted = getattr(hints[name], "__name__", str(hints[name])).replace("typing.", "")
             yield name, f"expected {wanted}, found {value!r}"

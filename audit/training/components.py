@@ -75,7 +75,7 @@ def component(folder: Path, setting: Reward) -> Component:
         weight=setting.weight,
         on_error=setting.on_error,
         function=setting.function,
-        program=program_of(folder, setting.function),
+        program=program_of(folder, setting.function, "function"),
     )
 
 

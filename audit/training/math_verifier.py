@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from audit.errors import UsageError
+from audit.failure import described
 from audit.training.rewards import Score
 
 NAME = "math_verify"
@@ -53,8 +54,21 @@ def math_verify(response: str, answer: str) -> Score:
 
 
 def reads_answer(answer: str) -> bool:
-    """Whether math-verify reads anything in a gold answer, a formula or bare."""
-    return bool(_gold(answer))
+    """Whether math-verify reads anything in a gold answer, a formula or bare.
+
+    Raises
+    ------
+    NoVerdict
+        When it raises over the answer, or needs more than `SECONDS`.
+    """
+    from math_verify.errors import TimeoutException
+
+    try:
+        return bool(_gold(answer))
+    except TimeoutException as error:
+        raise NoVerdict(f"{NAME}: more than {SECONDS} s") from error
+    except Exception as error:
+        raise NoVerdict(f"{NAME}: {described(error)}") from error
 
 
 @lru_cache(maxsize=_KEPT)

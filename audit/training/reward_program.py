@@ -17,6 +17,8 @@ from types import ModuleType
 from typing import Any
 
 from audit.errors import InputError, UsageError
+from audit.failure import described
+from audit.paths import is_file
 from audit.training.rewards import Score
 
 
@@ -99,7 +101,8 @@ def reward_program(
     Raises
     ------
     UsageError
-        When the name is none, is another module's too, or there is no such module.
+        When the name is none, is another module's too, or there is no such module, or the
+        package that it is in cannot be imported.
     """
     module, _, function = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), function)):
@@ -108,7 +111,10 @@ def reward_program(
     home = str(folder.resolve())
     if _beside(home, module) and _taken(home, module.partition(".")[0]):
         raise UsageError(f"{key}: {module!r} is an installed module's name; rename the file")
-    source = _source(home, module)
+    try:
+        source = _source(home, module)
+    except (Exception, SystemExit) as error:  # of the package around it, which is imported first
+        raise UsageError(f"{key}: {module!r} cannot be found: {described(error)}") from error
     if source is None:
         raise UsageError(f"{key}: no module {module!r} beside the study file or installed")
     return RewardProgram(home, module, function, _sha256(source))
@@ -161,7 +167,7 @@ def _source(folder: str, module: str) -> Path | None:
 def _beside(folder: str, module: str) -> Path | None:
     stem = Path(folder, *module.split("."))
     files = (stem.with_name(f"{stem.name}.py"), stem / "__init__.py")
-    return next((path for path in files if path.is_file()), None)
+    return next((path for path in files if is_file(path)), None)
 
 
 def _taken(folder: str, name: str) -> bool:

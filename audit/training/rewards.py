@@ -89,7 +89,7 @@ def _value(match: re.Match[str]) -> Fraction | None:
             value = Fraction(int(part["top"]), int(part["bottom"]))
         else:
             value = Fraction(part["decimal"].rstrip("."))
-    except ZeroDivisionError:
+    except (ZeroDivisionError, ValueError):  # more digits than Python reads
         return None
     return -value if part["sign"].strip() else value
 

@@ -185,7 +185,7 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         seed = bench.study.evaluation.seed + repeat
         tokenizer = bench.task.tokenizer(bench.cache)
         benchmarks = [bench.held, *bench.asked(tokenizer)]
-        for one in benchmarks[1:]:
+        for one in benchmarks:
             check_lengths(model, tokenizer, one.items, one.max_tokens)
         parts: list[Outcome] | None = None
         try:

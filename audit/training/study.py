@@ -137,11 +137,9 @@ def _source(
         # Trained on as a component, so that a response it gives up on is counted and ends no run.
         settings = (Reward(MATH_VERIFY, on_error="wrong"),)
     for index, setting in enumerate(settings):
-        try:
+        with task_errors(path, f"{where}.rewards[{index}]"):
             rewards.append(component(Path(path).parent, setting))
             rewards[-1].load({})
-        except UsageError as error:
-            raise located(path, f"{where}.rewards[{index}].function", error.message) from error
     return ArmSource(task, partition, {}, tuple(rewards))
 
 

@@ -363,6 +363,25 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
         for key in table.get("task", {}):
             if key not in OWN_TASK_KEYS[content["task"]["name"]]:
                 yield f"{where}.task.{key}", f"no arm's own in task {content['task']['name']!r}"
+    yield from _reward_name_faults(shared, arms)
+
+
+def _reward_name_faults(shared: Mapping[str, Any], arms: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield components that have the name of another in an arm: each is measured in all arms."""
+    tables = {key_name("arms", name, "training"): t.get("training", {}) for name, t in arms.items()}
+    if not all("rewards" in table for table in tables.values()):
+        tables = {"training": shared, **tables}
+    functions: dict[str, str] = {}
+    for where, table in tables.items():
+        rewards = _training(table).rewards
+        for index, one in enumerate(rewards):
+            other = functions.get(one.called, one.function)
+            if other != one.function:
+                yield (
+                    f"{where}.rewards[{index}].function",
+                    f"{one.called!r} is the name of {other} in another arm; set name",
+                )
+        functions = {**{one.called: one.function for one in rewards}, **functions}
 
 
 def _benchmark_faults(table: Mapping[str, Any], where: str) -> Iterator[Fault]:

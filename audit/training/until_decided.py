@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import UsageError
 from audit.facts.plans import FIRST_LOOK
 from audit.policy import Policy
 from audit.results import from_document
+from audit.schema import with_whole_numbers
+from audit.training.checks import check_statements
 
 if TYPE_CHECKING:
     from audit.analysis.advice import Advice
@@ -54,10 +57,13 @@ def plan_of_study(study: StudyFile, path: str) -> SequentialPlan:
     UsageError
         The study declares no plan or claim, or a plan of other arms or of arms that do not grow
         together.
+    InputError
+        Its plan or a claim breaks the results file's schema, naming the file and the key.
     """
     from audit.stats import SequentialPlan
 
-    block = study.plan or {}
+    check_statements(study, path)
+    block = with_whole_numbers({"plan": study.plan or {}})["plan"]
     most = block.get("maximum") or {}
     if not most or not study.claims:
         raise UsageError(
@@ -79,14 +85,18 @@ def plan_of_study(study: StudyFile, path: str) -> SequentialPlan:
         raise UsageError(f"plan: {error}", path=path) from None
 
 
+_LARGEST_SEED = 2**32 - 1  # of NumPy
+
+
 def _role(role: str) -> str:
     return "method" if role == "method" else "control"
 
 
 def seeds_for(study: StudyFile, most: int) -> tuple[int, ...]:
-    """Return so many training seeds: those of the study, then new ones above them."""
-    more = range(max(study.seeds) + 1, max(study.seeds) + 1 + max(most - len(study.seeds), 0))
-    return (*study.seeds, *more)[:most]
+    """Return so many training seeds: those of the study, then new ones, first those above them."""
+    above = range(max(study.seeds) + 1, _LARGEST_SEED + 1)
+    below = (seed for seed in range(max(study.seeds)) if seed not in study.seeds)
+    return tuple(islice(chain(study.seeds, above, below), most))
 
 
 def until_decided(

@@ -25,6 +25,7 @@ from audit.training.document import mechanism_of
 from audit.training.evaluation import Condition, Outcome, evaluate, merged, share
 from audit.training.ledger import Ledger
 from audit.training.reward_program import WrongVerdict
+from audit.training.run import Bench, evaluate_base
 from audit.training.study import pieces, prepare
 from audit.training.study_file import Reward, read_study
 from audit.training.tasks import Item
@@ -256,6 +257,7 @@ def test_an_arm_may_have_a_base_model_and_a_schedule_of_its_own(tmp_path: Path) 
         ("task.order", "task.limit", "task.limit: unknown key"),
         ("task.order", "task.train", "task.train: no arm's own in task 'addition'"),
         ('"shapes:near"', '"shape:near"', r"rewards\[1\]\.function: no module 'shape'; |no module"),
+        ('"shapes:near"', '"near"', r"rewards\[1\]\.function: must be exact_match, math_equal, "),
         ('"shapes:near"', '"shapes:exact_match"', "exact_match' is the name of another metric"),
         ("checkpoints = [2, 1, 3]", "checkpoints = [4]", "4 is after the last of the 3 steps"),
         ("weight = 0.5", "weight = 'a'", r"rewards\[1\]\.weight: expected a number"),
@@ -281,6 +283,8 @@ def test_what_no_arm_can_have_is_named(old: str, new: str, says: str, tmp_path: 
         ({"remove_unused_columns": True}, "is set by the program"),
         ({"weight_decay": "much"}, "expected float, found 'much'"),
         ({"weight_decay": True}, "expected float, found True"),
+        ({"push_to_hub": True}, "is refused: a study writes nothing to the Hub"),
+        ({"hub_model_id": "me/mine"}, "is refused: a study writes nothing to the Hub"),
         ({"top_k": 1.5}, "expected int, found 1.5"),
     ],
 )
@@ -475,6 +479,15 @@ def test_tokens_without_an_embedding_and_responses_beyond_the_context_are_refuse
     tokenizer.add_tokens(["<one>", "<two>"])
     with pytest.raises(audit.UsageError, match="its tokenizer has 17 tokens, its embedding 15"):
         check_lengths(model, tokenizer, items, 4)
+
+
+def test_the_base_is_refused_responses_beyond_its_context_before_it_generates(
+    task: Any, cache: Path, study_path: Any
+) -> None:
+    study = read_study(study_path(("samples = 2", "samples = 2\nmax_tokens = 59")))
+    bench = Bench(study, task, task.partition(), cache, {})
+    with pytest.raises(audit.UsageError, match="max_tokens: 59 and a prompt of 6 tokens are more"):
+        evaluate_base(bench, 0)
 
 
 def test_an_adapter_is_kept_and_the_optimizer_and_kl_term_are_recorded(tmp_path: Path) -> None:

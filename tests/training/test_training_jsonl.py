@@ -332,6 +332,12 @@ def row(question: Any, answer: Any = "2") -> bytes:
             {"reward": "math_equal"},
             "train.jsonl:2: answer: math_equal compares numbers, and 'so' holds none",
         ),
+        (row("Why?", "1" * 5000), {"reward": "math_equal"}, "compares numbers, and '1111"),
+        (
+            GOOD + b'{"question": "Why?", "answer": "2", "a": [{"b": 1' + b"0" * 5000 + b"}]}",
+            {},
+            "train.jsonl:2: a: a whole number of more digits than Python reads",
+        ),
         (OTHER, {}, "study.toml: task.holdout: holds the same rows as train"),
         (b"\xef\xbb\xbf" + OTHER, {}, "study.toml: task.ngram: each of the 1 rows of"),
         (GOOD, {"train_prompts": 2}, "task.train_prompts: 2 is more than the 1 rows of"),
@@ -418,6 +424,9 @@ def test_settings_that_no_task_has_are_named(settings: Any, fault: tuple[str, st
         ({"reward": "broken:f"}, "broken.py: cannot be imported: ModuleNotFoundError: No module"),
         ({"reward": "unfinished:f"}, "unfinished.py: cannot be imported: SyntaxError: "),
         ({"reward": "leaves:f"}, "leaves.py: cannot be imported: SystemExit: two"),
+        ({"reward": f"{'n' * 300}:f"}, "task.reward: no module 'nnn"),
+        ({"reward": f"none.{'n' * 300}:f"}, "task.reward: no module 'none.nnn"),
+        ({"model": "n" * 300}, "task.model: no tokenizer can be loaded from 'nnn"),
         ({"model": "nobody/none"}, "task.model: no tokenizer can be loaded from 'nobody/none'"),
     ],
 )
@@ -442,11 +451,38 @@ def test_settings_of_which_no_task_can_be_made_are_refused(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("error", ["ImportError", "unittest.SkipTest", "SystemExit"])
+def test_a_reward_in_a_package_that_cannot_be_imported_is_named(
+    error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"leaves_by_{error.rpartition('.')[2].lower()}"
+    package = tmp_path / "installed" / name
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(f"import unittest\nraise {error}('two\\nlines')\n")
+    monkeypatch.syspath_prepend(package.parent)
+    with pytest.raises(UsageError, match=rf"^reward: .*'{name}\.judge'[^\n]*$"):
+        reward_program(tmp_path, f"{name}.judge:f")
+
+
 def test_a_damaged_model_is_named_with_the_key(tmp_path: Path, character_model: Path) -> None:
     path = lay_out(tmp_path, character_model)
     weights = tmp_path / "tiny-chat" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100])
     with pytest.raises(InputError, match=r"toml:\d+: task\.model: no model can be loaded "):
+        prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
+
+
+def test_weights_that_are_no_numbers_are_named_with_the_key(
+    tmp_path: Path, character_model: Path
+) -> None:
+    from safetensors.torch import load_file, save_file
+
+    path = lay_out(tmp_path, character_model)
+    weights = load_file(tmp_path / "tiny-chat" / "model.safetensors")
+    weights["model.norm.weight"][0] = float("nan")
+    save_file(weights, tmp_path / "tiny-chat" / "model.safetensors", metadata={"format": "pt"})
+    wanted = r"toml:\d+: task\.model: .*tiny-chat has weights that are no finite numbers"
+    with pytest.raises(InputError, match=wanted):
         prepare(read_study(path), str(path), Ledger(tmp_path / "x"))
 
 

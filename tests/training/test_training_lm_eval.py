@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from audit.errors import InputError
+from audit.errors import InputError, UsageError
 from audit.training.ledger import Ledger
 from audit.training.study import pieces, prepare
-from audit.training.study_file import read_study
+from audit.training.study_file import BenchmarkSettings, read_study
+from audit.training.tasks.lm_eval_task import read_lm_eval
 from training.studies import STUDY, audit_train
 
 installed = pytest.mark.skipif(find_spec("lm_eval") is None, reason="lm-eval is not installed")
@@ -211,6 +212,13 @@ def test_a_task_that_cannot_be_asked_is_refused_with_its_place(
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(InputError, match=rf"benchmarks\[0\].*({message})"):
         prepared(path)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "n" * 300, "n\0"])
+def test_a_folder_of_tasks_that_is_none_is_named(name: str, tmp_path: Path) -> None:
+    setting = BenchmarkSettings("sums", task="lm_eval:audit_sums", include_path=name)
+    with pytest.raises(UsageError, match=f"^include_path: {name} is no folder$"):
+        read_lm_eval(setting, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from audit.errors import InputError
 from audit.training import math_verifier
 from audit.training.math_verifier import NoVerdict, math_verify
 from audit.training.rewards import Score
+from audit.training.tasks.questions import Questions
+from audit.training.tasks.rows import read_rows
 from training.studies import ARMS, audit_train, save_character_model
 
 here = pytest.mark.skipif(find_spec("math_verify") is None, reason="math-verify is not installed")
@@ -121,6 +123,24 @@ def test_what_it_gives_up_on_is_counted_as_errored(
 def test_a_row_whose_answer_it_cannot_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"train\.jsonl:2: .*math_verify reads no answer in"):
         audit_train(study(tmp_path, ["1", "$", "3", "4"]))
+
+
+@here
+@pytest.mark.parametrize("late", [True, False])
+def test_a_row_whose_answer_it_gives_up_on_is_named(
+    late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from math_verify.errors import TimeoutException
+
+    def gives_up(answer: str) -> Any:
+        raise TimeoutException("late") if late else TypeError("two\nlines")
+
+    monkeypatch.setattr(math_verifier, "_gold", gives_up)
+    (tmp_path / "train.jsonl").write_text('{"question": "1?", "answer": "1"}\n')
+    rows = read_rows(tmp_path / "train.jsonl")
+    reason = "more than 5 s" if late else "TypeError: two lines"
+    with pytest.raises(InputError, match=rf"train\.jsonl:1: answer: math_verify: {reason}"):
+        Questions("question", "answer", "", "", "math_verify", None).candidates(rows, ["a"])
 
 
 def test_where_it_is_not_installed_the_command_is_said(

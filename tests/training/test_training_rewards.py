@@ -38,6 +38,10 @@ from audit.training.surface import SurfaceScan, pearson
         ("no number", None),
         ("", None),
         ("7/0", None),
+        ("1" * 5000, None),
+        ("7/" + "1" * 5000, None),
+        ("3." + "1" * 5000, None),
+        ("1" * 5000 + " or rather 3", 3),
     ],
 )
 def test_the_final_number_is_read_as_people_write_it(text: str, value: Fraction | None) -> None:

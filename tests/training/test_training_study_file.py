@@ -10,7 +10,14 @@ from audit.cli.main import main
 from audit.errors import ConfigError, InputError
 from audit.schema import published_schema
 from audit.training.arms import changed_fields, protocol, task_of
-from audit.training.checks import check_arms, check_data, check_machine, check_statements
+from audit.training.checks import (
+    check_arms,
+    check_claims,
+    check_data,
+    check_machine,
+    check_statements,
+)
+from audit.training.run import Bench
 from audit.training.study_file import (
     BenchmarkSettings,
     Evaluating,
@@ -73,6 +80,7 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ("seeds = [1, 2]", "", "seeds: missing"),
         ("seeds = [1, 2]", "seeds = []", "seeds: expected at least 1 entry"),
         ("seeds = [1, 2]", "seeds = [1, 1]", "seeds: expected distinct entries"),
+        ("seeds = [1, 2]", "seeds = [1, 1.0]", "seeds: expected distinct entries"),
         ("seeds = [1, 2]", "seeds = [1, true]", "seeds[1]: expected a whole number"),
         ("seeds = [1, 2]", "seeds = [1, -2]", "seeds[1]: expected 0 or more, found -2"),
         ("seeds = [1, 2]", "seed = [1, 2]", "1: seed: unknown key; did you mean 'seeds'"),
@@ -203,6 +211,38 @@ def test_a_faulty_study_file_gets_one_line_with_the_place(
     lines = caught.value.lines
     assert any(message in line for line in lines)
     assert all("study.toml" in line and "\n" not in line.split("not TOML")[0] for line in lines)
+
+
+def rewarded(arm: str, function: str, more: str = "") -> str:
+    return f"[[{arm}.rewards]]\nfunction = '{function}'\n{more}"
+
+
+@pytest.mark.parametrize("first", ["arms.wide.training", "training"])
+def test_one_name_of_a_component_stands_for_one_function_in_all_arms(
+    first: str, tmp_path: Path
+) -> None:
+    plain = "arms.plain.training"
+    text = GOOD + rewarded(first, "ra:score")
+    read(tmp_path, text + rewarded(plain, "ra:score", "weight = 2\n"))
+    read(tmp_path, text + rewarded(plain, "rb:score", "name = 'other'\n"))
+    wanted = (
+        r"study\.toml:\d+: arms\.plain\.training\.rewards\[0\]\.function: 'score' is the name of "
+        r"ra:score in another arm; set name"
+    )
+    with pytest.raises(InputError, match=wanted):
+        read(tmp_path, text + rewarded(plain, "rb:score"))
+
+
+def test_a_whole_number_written_with_a_point_is_an_integer(tmp_path: Path) -> None:
+    text = GOOD.replace("[1, 2]", "[1.0, 2]")
+    evaluating = "[evaluation]\nsamples = 2.0\ncheckpoints = [1.0, 2]\n"
+    study = read(tmp_path, text + "[training]\nrounds = 3.0\n" + evaluating)
+    whole = (
+        *(*study.seeds, *study.evaluation.checkpoints, study.evaluation.samples),
+        study.training.rounds,
+    )
+    assert whole == (1, 2, 1, 2, 2, 3)
+    assert {type(number) for number in whole} == {int}
 
 
 def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
@@ -427,6 +467,37 @@ def test_a_claim_that_could_not_be_judged_is_refused_before_anything_is_trained(
     path.write_text(GOOD + CLAIM.replace(old, new))
     with pytest.raises(InputError, match=rf"study\.toml:\d+: {message}"):
         check_statements(read_study(path), str(path))
+
+
+def claims_checked(tmp_path: Path, text: str, tasks: int) -> None:
+    study = read(tmp_path, text)
+    items = tuple(Item(str(n), "1+1=", "2", n) for n in range(tasks))
+    partition = Partition(items, items, {}, {"reward": "exact_match"}, 0, 8)
+    bench = Bench(study, Addition(limit=100), partition, tmp_path, {})
+    check_claims(bench, str(tmp_path / "study.toml"))
+
+
+@pytest.mark.parametrize("tasks", [10, 300, 301])
+@pytest.mark.parametrize("seeds", ["[1, 2]", "[1, 2, 3]", "[10, 20, 30]"])
+def test_a_claim_at_a_checkpoint_that_is_not_evaluated_is_refused_with_any_seeds_and_tasks(
+    seeds: str, tasks: int, tmp_path: Path
+) -> None:
+    text = "evaluation.checkpoints = [25]\n" + GOOD.replace("[1, 2]", seeds) + CLAIM
+    for steps in ("[25]", "[25, 100]"):
+        claims_checked(tmp_path, text + f"checkpoints = {steps}\n", tasks)
+    with pytest.raises(InputError, match=r"toml:\d+: claims\[0\]: .*no evaluation at step 50"):
+        claims_checked(tmp_path, text + "checkpoints = [50]\n", tasks)
+
+
+@pytest.mark.parametrize(("method", "control"), [("a", "A"), ("o", "0")])
+def test_a_claim_about_arms_that_look_the_same_is_refused(
+    method: str, control: str, tmp_path: Path
+) -> None:
+    text = GOOD + CLAIM
+    for old, new in (("wide", method), ("plain", control)):
+        text = text.replace(f"arms.{old}", f"arms.{new}").replace(f'"{old}"', f'"{new}"')
+    with pytest.raises(InputError, match=r"claims\[0\]: arms that look the same"):
+        claims_checked(tmp_path, text, 300)
 
 
 def test_with_several_controls_a_claim_says_against_which(tmp_path: Path) -> None:

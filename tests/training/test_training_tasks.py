@@ -108,6 +108,11 @@ def test_the_published_file_splits_into_the_published_partitions(tmp_path: Path)
         verified_lines(changed)
 
 
+def test_a_gsm8k_file_of_a_name_that_no_file_has_is_named() -> None:
+    with pytest.raises(InputError, match=r"^a\\0b: cannot be read: embedded null byte"):
+        verified_lines(Path("a\0b"))
+
+
 def gsm8k_of(monkeypatch: pytest.MonkeyPatch, folder: Path, **settings: Any) -> Any:
     """The task on sixty made rows, of which three are validation."""
     from audit.training.arms import task_of

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from audit.errors import UsageError
+from audit.errors import InputError, UsageError
 from audit.simulation import Cell, simulate
 from audit.stats import SequentialPlan
 from audit.training.study_file import read_study
@@ -45,6 +46,7 @@ def plan_of(tmp_path: Path, text: str) -> SequentialPlan:
         ("maximum = { wide = 6, plain = 6 }", (4, 5, 6)),
         ("maximum = { method = 5, control = 5 }\nfirst = 3", (3, 4, 5)),
         ("maximum = { wide = 8, plain = 8 }\nlooks = [4, 8]", (4, 8)),
+        ("maximum = { wide = 8.0, plain = 8 }\nlooks = [4.0, 8]", (4, 8)),
     ],
 )
 def test_the_plan_of_the_study_file_is_carried_out(
@@ -70,12 +72,43 @@ def test_what_cannot_be_carried_out_is_refused_before_anything_is_trained(
         plan_of(tmp_path, STUDY + more)
 
 
+@pytest.mark.parametrize(
+    ("plan", "complaint"),
+    [
+        ("maximum = 3", r"plan\.maximum: expected a table, found 3"),
+        ('maximum = { wide = "x", plain = "x" }', r"plan\.maximum\.plain: expected a whole"),
+        ("maximum = { wide = [1], plain = [1] }", r"plan\.maximum\.plain: expected a whole"),
+        ("maximum = { wide = 4.5, plain = 4.5 }", r"plan\.maximum\.plain: expected a whole"),
+        ("maximum = { wide = 6, plain = 6 }\nlooks = 3", r"plan\.looks: expected a list, found 3"),
+        (
+            'maximum = { wide = 6, plain = 6 }\nlooks = ["a"]',
+            r"plan\.looks\[0\]: expected a whole number",
+        ),
+        (
+            'maximum = { wide = 6, plain = 6 }\nfirst = "x"',
+            r"plan\.first: expected a whole number",
+        ),
+        ('maximum = { wide = 6, plain = 6 }\nlevel = "x"', r"plan\.level: expected a number"),
+    ],
+)
+def test_a_plan_of_other_types_is_named_with_line_and_key(
+    tmp_path: Path, plan: str, complaint: str
+) -> None:
+    with pytest.raises(InputError, match=rf"study\.toml:\d+: {complaint}"):
+        plan_of(tmp_path, f"{STUDY}{CLAIM}[plan]\n{plan}\n")
+
+
 def test_seeds_are_those_of_the_study_and_then_new_ones(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
     study = read_study(path)
     assert seeds_for(study, 4) == (3, 5, 6, 7)
     assert seeds_for(study, 1) == (3,)
+    for seeds, wanted in (
+        ((4294967295,), (4294967295, 0, 1)),
+        ((1, 4294967294), (1, 4294967294, 4294967295, 0, 2)),
+    ):
+        assert seeds_for(replace(study, seeds=seeds), len(wanted)) == wanted
 
 
 class Training:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from audit.errors import UsageError
 from audit.partition import file_sha256
+from audit.paths import is_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -28,7 +29,7 @@ def model_beside(folder: Path, model: str) -> str:
     if not model.strip():
         raise UsageError("model: must name a folder or a public id")
     local = folder / model
-    return str(local.resolve()) if local.is_dir() else model
+    return str(local.resolve()) if is_folder(local) else model
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +46,21 @@ class Checkpoint:
         Raises
         ------
         UsageError
-            When the model cannot be loaded.
+            When the model cannot be loaded, or has weights that are no finite numbers.
         """
         from audit.training.parameters import parameters_sha256
 
         model = self.fresh_model()
+        if not all(weights.isfinite().all() for weights in model.parameters()):
+            raise UsageError(f"model: {self.model} has weights that are no finite numbers")
         revision = self.revision or getattr(model.config, "_commit_hash", None)
         folder = Path(self.model)
         # A folder's place on a machine identifies nothing; its name and hashes do.
-        name = {"public_id": folder.name if folder.is_dir() else self.model}
+        name = {"public_id": folder.name if is_folder(folder) else self.model}
         if revision:
             name["revision"] = revision
         block: dict[str, Any] = {**name, "parameters_sha256": parameters_sha256(model)}
-        if folder.is_dir():
+        if is_folder(folder):
             files = {p.name: file_sha256(p) for p in sorted(folder.iterdir()) if p.is_file()}
             block["verified_mirror"] = {**name, "file_sha256": files}
         return block
@@ -107,7 +110,7 @@ class Checkpoint:
         try:
             yield
         except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-            known = Path(self.model).is_dir()
+            known = is_folder(self.model)
             place = self.model if known else f"{self.model!r} (no folder beside the study file)"
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
             raise UsageError(f"model: no {what} can be loaded from {place}: {reason}") from error

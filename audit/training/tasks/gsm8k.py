@@ -157,6 +157,8 @@ def verified_lines(path: Path) -> list[bytes]:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(error.strerror or str(error), path=str(path)) from error
+    except ValueError as error:  # a null byte in the name
+        raise InputError(f"cannot be read: {error}", path=str(path).replace("\0", "\\0")) from error
     found = hashlib.sha256(data).hexdigest()
     if found != SOURCE_SHA256:
         raise InputError(

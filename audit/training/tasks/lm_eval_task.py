@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from audit.errors import UsageError, did_you_mean
 from audit.failure import described
 from audit.partition import file_sha256
+from audit.paths import is_folder
 from audit.training.rewards import Score
 from audit.training.tasks import Item
 from audit.training.tasks.selection import Candidates, refuse_too_many
@@ -79,9 +80,9 @@ def read_lm_eval(setting: BenchmarkSettings, folder: Path) -> LmEvalBenchmark:
         judged by anything but `exact_match` of one generated text.
     """
     name = setting.task.removeprefix(PREFIX)
-    own = str((folder / setting.include_path).resolve()) if setting.include_path else ""
-    if own and not Path(own).is_dir():
+    if setting.include_path and not is_folder(folder / setting.include_path):
         raise UsageError(f"include_path: {setting.include_path} is no folder")
+    own = str((folder / setting.include_path).resolve()) if setting.include_path else ""
     task = _load(name, own)
     for fault in _faults(task):
         raise UsageError(f"task: {setting.task} {fault}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import UsageError
-from audit.training.math_verifier import NAME, reads_answer
+from audit.training.math_verifier import NAME, NoVerdict, reads_answer
 from audit.training.own_rewards import OWN_REWARDS
 from audit.training.reward_program import RewardProgram, WrongVerdict
 from audit.training.rewards import Scorer, final_number
@@ -62,7 +63,7 @@ class Questions:
                 _prompt(row, self.prompt),
                 self._answer(row),
                 number,
-                {k: _plain(v) for k, v in row.fields.items() if k not in own},
+                {k: _column(row, k) for k in row.fields if k not in own},
             )
             for number, (name, row) in enumerate(zip(ids, rows.rows, strict=True), start=offset)
         ]
@@ -72,9 +73,15 @@ class Questions:
         field = self.answer
         answer = _text_or_number(row, field, empty=self.program is not None)
         if self.grader == "math_equal" and final_number(answer) is None:
-            row.fail(field, f"math_equal compares numbers, and {answer!r} holds none")
-        if self.grader == NAME and not reads_answer(answer):
-            row.fail(field, f"{NAME} reads no answer in {answer!r}")
+            shown = reprlib.repr(answer)
+            row.fail(field, f"math_equal compares numbers, and {shown} holds none that it reads")
+        if self.grader == NAME:
+            try:
+                found = reads_answer(answer)
+            except NoVerdict as error:
+                row.fail(field, str(error))
+            if not found:
+                row.fail(field, f"{NAME} reads no answer in {answer!r}")
         return answer
 
     def try_grader(self, item: Item, key: str) -> None:
@@ -130,6 +137,13 @@ class Questions:
             return f"{prompt}\n\n{instruction}"
         *before, last = prompt
         return [*before, {**last, "content": f"{last['content']}\n\n{instruction}"}]
+
+
+def _column(row: TaskRow, field: str) -> Any:
+    try:
+        return _plain(row.fields[field])
+    except ValueError:
+        row.fail(field, "a whole number of more digits than Python reads")
 
 
 def _plain(value: Any) -> Any:
