@@ -12,6 +12,7 @@ from audit.errors import InputError, UsageError, did_you_mean
 from audit.schema import RESULTS, unknown_keys
 from audit.training.arguments import trl_faults
 from audit.training.arms import trust_region
+from audit.training.document import metrics
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
@@ -127,14 +128,24 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     further = [one.setting.benchmark for one in bench.further]
     often = [one.setting.benchmark for one in bench.further if one.setting.at_checkpoints]
 
-    def evaluation(seed: int, step: int = 0, benchmark: str = "") -> dict[str, Any]:
+    def measured(seed: int, step: int = 0) -> list[dict[str, Any]]:
+        return [evaluation(seed, step, metric=one.name) for one in bench.components]
+
+    def evaluation(
+        seed: int, step: int = 0, benchmark: str = "", metric: str = "accuracy"
+    ) -> dict[str, Any]:
+        right = [(seed + place) % (samples + 1) for place in range(len(tasks))]
         return {
             "benchmark": benchmark or bench.task.benchmark,
             "split": "validation",
-            "metric": "accuracy",
+            "metric": metric,
             "checkpoint_step": step,
             "task_ids": tasks,
-            "correct": [(seed + place) % (samples + 1) for place in range(len(tasks))],
+            **(
+                {"correct": right}
+                if metric == "accuracy"
+                else {"scores": [count / samples for count in right]}
+            ),
             "samples": [samples] * len(tasks),
         }
 
@@ -146,6 +157,7 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
                 "evaluation": evaluation(seed, last),
                 "evaluations": [
                     *(evaluation(seed, step, name) for step in earlier for name in ("", *often)),
+                    *(block for step in (*earlier, last) for block in measured(seed, step)),
                     *(evaluation(seed, last, name) for name in further),
                 ],
             }
@@ -155,11 +167,15 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     return {
         "schema_version": 2,
         "method": study.method.name,
+        "metrics": metrics(bench),
         "base_evaluations": [
             {
                 "run": n,
                 "evaluation": evaluation(n),
-                "evaluations": [evaluation(n, benchmark=name) for name in further],
+                "evaluations": [
+                    *measured(n),
+                    *(evaluation(n, benchmark=name) for name in further),
+                ],
             }
             for n in range(study.evaluation.base_repeats)
         ],

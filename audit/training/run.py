@@ -208,10 +208,15 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
             )
         except NothingScored as error:
             raise UsageError(f"evaluation of the base: {error}") from error
+    benchmark = bench.task.benchmark
+    others = [
+        *outcome.component_blocks(benchmark, "validation", 0),
+        *_further_blocks(bench, further, 0),
+    ]
     return {
         "run": repeat + 1,
-        "evaluation": outcome.block(bench.task.benchmark, "validation", 0),
-        **_further_blocks(bench, further, 0),
+        "evaluation": outcome.block(benchmark, "validation", 0),
+        **({"evaluations": others} if others else {}),
         **{k: v for k, v in outcome.metrics().items() if not k.startswith("pass_at")},
         "cost": _cost((time.monotonic() - started) / 60, device),
     }
@@ -518,7 +523,7 @@ class _Run:
         along = {step: found[benchmark] for step, found in self.earlier.items()}
         for step, outcome in {**along, steps: self.outcome}.items():
             further += outcome.component_blocks(benchmark, "validation", step)
-        further += _further_blocks(self.bench, self.further, steps).get("evaluations", [])
+        further += _further_blocks(self.bench, self.further, steps)
         return {
             **({"baseline": self.baseline.metrics()} if self.baseline is not None else {}),
             "method_metrics": self.outcome.metrics(),
@@ -667,14 +672,13 @@ def _whole(
     return merged(parts, held.items, tokenizer, _condition(bench, held, model, seed))
 
 
-def _further_blocks(bench: Bench, outcomes: Sequence[Outcome], step: int) -> dict[str, Any]:
-    """Return the outcomes on the further benchmarks, where there are any."""
+def _further_blocks(bench: Bench, outcomes: Sequence[Outcome], step: int) -> list[dict[str, Any]]:
+    """Return the outcomes on the further benchmarks."""
     names = (one.setting.benchmark for one in bench.further)
-    blocks = [
+    return [
         outcome.block(name, "validation", step)
         for name, outcome in zip(names, outcomes, strict=False)
     ]
-    return {"evaluations": blocks} if blocks else {}
 
 
 def settle(study: StudyFile) -> None:

@@ -122,6 +122,9 @@ def test_a_component_is_a_metric_of_every_arm_and_the_grader_is_one_for_all(rewa
             assert all(0 <= score <= 1 for score in near["scores"])
             right = run["evaluation"]["correct"]
             assert all(s >= c / 2 for s, c in zip(near["scores"], right, strict=True))
+    for one in rewarded["base_evaluations"]:
+        (near,) = one["evaluations"]
+        assert (near["metric"], near["checkpoint_step"], len(near["scores"])) == ("near", 0, 20)
     compared = audit.analyse(from_document(rewarded)).comparisons
     assert {c.metric for c in compared} == {"accuracy", "near"}
 
@@ -208,6 +211,27 @@ def test_what_no_arm_can_have_is_named(old: str, new: str, says: str, tmp_path: 
     with pytest.raises(InputError) as caught:
         bench_of(tmp_path, text.replace(old, new))
     assert any(re.search(says, line) for line in caught.value.lines), caught.value.lines
+
+
+@pytest.mark.parametrize(
+    ("claim", "says"),
+    [
+        ('metric = "near"\nagainst = "plain"', None),
+        ('metric = "near"\nagainst = "plain"\ncheckpoints = [1, 3]', None),
+        ('metric = "near"\nagainst = "base"', None),
+        ('metric = "far"\nagainst = "plain"', r"claims\[0\]: .*far"),
+        ('metric = "exact_match"\nagainst = "plain"', r"claims\[0\]: .*exact_match"),
+    ],
+)
+def test_a_claim_may_be_about_a_component_of_the_reward(
+    claim: str, says: str | None, tmp_path: Path
+) -> None:
+    text = REWARDED + f'[[claims]]\narm = "shaped"\ndirection = "gain"\n{claim}\n'
+    if says is None:
+        assert bench_of(tmp_path, text).study.claims
+        return
+    with pytest.raises(InputError, match=says):
+        bench_of(tmp_path, text)
 
 
 @pytest.mark.parametrize(
