@@ -17,6 +17,13 @@ TARGET = "target"
 """Name under which the grader's own verdict stands beside the components of a training reward."""
 
 
+# What TRL passes to a reward function itself, or keeps from it; a field of the row is never that.
+_TRLS_OWN = (
+    *("prompt", "prompts", "completion", "completions", "completion_ids"),
+    *("environments", "trainer_state", "log_extra", "log_metric"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Component:
     """One component: its name, weight and program; it travels to workers and is loaded there."""
@@ -84,7 +91,8 @@ class ComponentReward:
 
     A function of ``(response, answer)`` is called once per response and returns True, False, a
     number in [0, 1] or a ``Score``. One that has a parameter ``completions`` is called as TRL
-    calls it, with every column of the rows; where it raises, it is called again for each response
+    calls it, with every column of the rows but one of a name of TRL's; ``answer`` is the gold
+    answer, whatever its field is called. Where it raises, it is called again for each response
     alone, so that one response cannot spoil the others of its batch.
     """
 
@@ -158,7 +166,7 @@ class ComponentReward:
         given: Mapping[str, Any],
     ) -> list[float]:
         rows = [self.columns.get(place, {}) for place in row]
-        names = dict.fromkeys(name for one in rows for name in one)
+        names = dict.fromkeys(name for one in rows for name in one if name not in _TRLS_OWN)
         columns = {name: [one.get(name) for one in rows] for name in names}
         whole = {**columns, **given, "completions": completions, "answer": answer, "row": row}
         found = list(self.function(**whole))

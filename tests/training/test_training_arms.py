@@ -279,6 +279,21 @@ def test_a_function_of_trl_sees_every_column_of_the_row(tmp_path: Path) -> None:
     assert called(reward, ["x", "y"]) == [1.0, 0.5]
 
 
+def test_the_fields_of_prompt_and_answer_reach_a_function_of_trl_by_their_own_names(
+    tmp_path: Path,
+) -> None:
+    source = (
+        "def f(completions, solution, answer, trainer_state=None, **others):\n"
+        "    assert trainer_state is None and set(others) == {'prompts', 'row', 'question'}\n"
+        "    return [c == s == int(a) for c, s, a in zip(completions, solution, answer)]"
+    )
+    (tmp_path / "shapes.py").write_text(source)
+    fields = {"question": "1 + 1", "solution": 2, "answer": "none", "prompt": "1", "row": 7}
+    columns = {0: {**fields, "trainer_state": "of the file"}}
+    reward = component(tmp_path, Reward("shapes:f")).load(columns)
+    assert reward(prompts=["p"], completions=[2], answer=["2"], row=[0]) == [1.0]
+
+
 def test_an_exception_costs_one_response_of_the_batch_and_is_counted(tmp_path: Path) -> None:
     source = "def f(completions, **_): return [int(c) / 9 for c in completions]"
     assert called(loaded(tmp_path, source, on_error="wrong"), ["9", "x"]) == [1.0, 0.0]

@@ -470,7 +470,8 @@ def test_rows_of_several_files_are_filtered_mixed_and_put_in_one_order(
     )
     assert [item.columns["level"] for item in partition.train] == [3, 2.5, 2]
     assert [item.row for item in partition.train] == [0, 5, 2]
-    assert partition.train[1].columns == {"level": 2.5, "tags": ["x"]}
+    own = {"question": "more 2.5?", "answer": "1"}
+    assert partition.train[1].columns == {**own, "level": 2.5, "tags": ["x"]}
     assert len(partition.dataset["mixture_sha256"]) == 1
 
 

@@ -21,7 +21,7 @@ class Item:
     """One prompt with its gold answer.
 
     ``prompt`` is text or a list of chat messages. ``row`` is the item's place in its source, and
-    ``columns`` what else its row says, for rewards, filters and orders.
+    ``columns`` what its row says, for rewards, filters and orders.
     """
 
     id: str

@@ -55,14 +55,13 @@ class Questions:
 
     def candidates(self, rows: Rows, ids: list[str], offset: int = 0) -> Candidates:
         """Read rows as items, not yet as the model is asked."""
-        own = (self.prompt, self.answer)
         items = [
             Item(
                 name,
                 _prompt(row, self.prompt),
                 self._answer(row),
                 number,
-                {k: _plain(v) for k, v in row.fields.items() if k not in own},
+                {name: _plain(value) for name, value in row.fields.items()},
             )
             for number, (name, row) in enumerate(zip(ids, rows.rows, strict=True), start=offset)
         ]
