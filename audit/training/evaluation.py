@@ -219,8 +219,8 @@ def evaluate(
                 batch = rows[start : start + condition.batch_size]
                 texts = [prompts[i] for i in batch]
                 answers = _sample(model, tokenizer, texts, condition, special)
-                for index, (text, length, cut) in zip(batch, answers, strict=True):
-                    tokens[index] += length
+                for index, (text, ids, cut) in zip(batch, answers, strict=True):
+                    tokens[index] += len(ids)
                     truncated[index] += cut
                     try:
                         score = scorer(text, items[index].answer)
@@ -309,16 +309,17 @@ def _add_fractions(
     totals: tuple[list[float], list[int]],
     component: ComponentReward,
     batch: Sequence[int],
-    answers: Sequence[tuple[str, int, bool]],
+    answers: Sequence[tuple[str, list[int], bool]],
     items: Sequence[Item],
 ) -> None:
     sums, errored = totals
-    for index, (text, _, _) in zip(batch, answers, strict=True):
+    for index, (text, ids, _) in zip(batch, answers, strict=True):
         item, before = items[index], component.errored
         chat = not isinstance(item.prompt, str)
         (fraction,) = component(
             prompts=[item.prompt],
             completions=[[{"role": "assistant", "content": text}] if chat else text],
+            completion_ids=[ids],
             answer=[item.answer],
             row=[item.row],
         )
@@ -340,8 +341,8 @@ def _sample(
     prompts: Sequence[str],
     condition: Condition,
     special_tokens: bool,
-) -> list[tuple[str, int, bool]]:
-    """Text, length in tokens and whether the limit cut it, for one response a prompt."""
+) -> list[tuple[str, list[int], bool]]:
+    """Text, tokens with the end and whether the limit cut it, for one response a prompt."""
     from transformers import GenerationConfig
 
     inputs = tokenizer(
@@ -369,7 +370,6 @@ def _sample(
     answers = []
     for row in output[:, inputs["input_ids"].shape[1] :].tolist():
         end = next((place for place, token in enumerate(row) if token in ends), None)
-        kept = row if end is None else row[:end]
-        text = tokenizer.decode(kept, skip_special_tokens=True)
-        answers.append((text, len(kept) + (end is not None), end is None))
+        text = tokenizer.decode(row[:end], skip_special_tokens=True)
+        answers.append((text, row if end is None else row[: end + 1], end is None))
     return answers

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from audit.training.components import ComponentReward
 from audit.training.evaluation import Condition, Outcome, evaluate
 from audit.training.rewards import Score
 
@@ -89,6 +90,27 @@ def test_a_response_cut_by_the_limit_is_counted_as_truncated(
     # One token can only end a response that says nothing.
     assert sum(outcome.tokens) == 160
     assert sum(outcome.truncated) > 150
+
+
+def test_a_component_gets_the_tokens_of_an_answer_with_its_end(
+    model: Any, task: Any, cache: Path
+) -> None:
+    tokens = task.tokenizer(cache)
+    seen: list[tuple[str, list[int]]] = []
+
+    def read(completions: Any, completion_ids: Any, **_: Any) -> list[float]:
+        seen.extend(zip(completions, completion_ids, strict=True))
+        return [len(ids) / 4 for ids in completion_ids]
+
+    items = task.partition().holdout
+    component = ComponentReward("length", read, "wrong", {}, batched=True)
+    outcome = evaluate(model, tokens, items, task.scorer, condition(), components=[component])
+    assert component.errored == 0
+    (totals, _) = outcome.components["length"]
+    assert totals == tuple(count / 4 for count in outcome.tokens)
+    ended = [ids for _, ids in seen if ids[-1] == tokens.eos_token_id]
+    assert len(ended) == len(seen) - sum(outcome.truncated) > 0
+    assert all(tokens.decode(ids, skip_special_tokens=True) == text for text, ids in seen)
 
 
 def test_pass_at_k_is_the_share_of_k_subsets_with_a_right_answer() -> None:
