@@ -92,8 +92,9 @@ class ComponentReward:
     A function of ``(response, answer)`` is called once per response and returns True, False, a
     number in [0, 1] or a ``Score``. One that has a parameter ``completions`` is called as TRL
     calls it, with every column of the rows but one of a name of TRL's; ``answer`` is the gold
-    answer, whatever its field is called. Where it raises, it is called again for each response
-    alone, so that one response cannot spoil the others of its batch.
+    answer, whatever its field is called. It may return None for a response to which it does not
+    apply, as TRL lets it. Where it raises, it is called again for each response alone, so that one
+    response cannot spoil the others of its batch.
     """
 
     def __init__(
@@ -114,8 +115,8 @@ class ComponentReward:
 
     def __call__(
         self, *, completions: Sequence[Any], answer: Sequence[str], row: Sequence[int], **given: Any
-    ) -> list[float]:
-        """Score a batch.
+    ) -> list[float | None]:
+        """Score a batch; None stands where a function of TRL's kind does not apply.
 
         Raises
         ------
@@ -143,7 +144,7 @@ class ComponentReward:
         answer: Sequence[str],
         row: Sequence[int],
         given: Mapping[str, Any],
-    ) -> float:
+    ) -> float | None:
         here = slice(index, index + 1)
         try:
             if not self.batched:
@@ -164,7 +165,7 @@ class ComponentReward:
         answer: Sequence[str],
         row: Sequence[int],
         given: Mapping[str, Any],
-    ) -> list[float]:
+    ) -> list[float | None]:
         rows = [self.columns.get(place, {}) for place in row]
         names = dict.fromkeys(name for one in rows for name in one if name not in _TRLS_OWN)
         columns = {name: [one.get(name) for one in rows] for name in names}
@@ -174,7 +175,7 @@ class ComponentReward:
             raise WrongVerdict(
                 f"{self.__name__} returned {len(found)} rewards for {len(completions)} responses"
             )
-        return [self._fraction(value) for value in found]
+        return [None if value is None else self._fraction(value) for value in found]
 
     def _fraction(self, value: Any) -> float:
         value = value.correct if isinstance(value, Score) else value

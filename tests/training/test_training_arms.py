@@ -267,7 +267,7 @@ def loaded(folder: Path, source: str, **changes: Any) -> ComponentReward:
     return part.load({0: {"size": 1}, 1: {"size": 2}})
 
 
-def called(reward: ComponentReward, texts: list[str]) -> list[float]:
+def called(reward: ComponentReward, texts: list[str]) -> list[float | None]:
     count = len(texts)
     return reward(
         prompts=["p"] * count, completions=texts, answer=["a"] * count, row=list(range(count))
@@ -307,9 +307,21 @@ def test_an_exception_costs_one_response_of_the_batch_and_is_counted(tmp_path: P
 @pytest.mark.parametrize("value", ["2", "-0.1", "None", "'1'", "float('nan')"])
 def test_what_is_no_fraction_is_refused_whatever_on_error_says(value: str, tmp_path: Path) -> None:
     for head in ("(response, answer): return ", "(completions, **_): return len(completions) * ["):
+        if value == "None" and "[" in head:
+            continue  # TRL's word for what is not rewarded
         text = f"def f{head}{value}{']' * ('[' in head)}"
         with pytest.raises(WrongVerdict, match="not a fraction"):
             called(loaded(tmp_path, text, on_error="wrong"), ["x"])
+
+
+def test_a_function_of_trl_may_leave_a_response_out(tmp_path: Path) -> None:
+    source = "def f(completions, **_): return [float(c) if c else None for c in completions]"
+    for on_error in ("fail", "wrong"):
+        reward = loaded(tmp_path, source, on_error=on_error)
+        assert called(reward, ["", "1"]) == [None, 1.0]
+        assert reward.errored == 0
+    assert called(reward, ["", "x", "1"]) == [None, 0.0, 1.0]
+    assert reward.errored == 1
 
 
 # ---- rows

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from audit.training.components import ComponentReward
-from audit.training.evaluation import Condition, Outcome, evaluate
+from audit.training.evaluation import Condition, Outcome, evaluate, outcome_of
 from audit.training.rewards import Score
 
 
@@ -111,6 +112,33 @@ def test_a_component_gets_the_tokens_of_an_answer_with_its_end(
     ended = [ids for _, ids in seen if ids[-1] == tokens.eos_token_id]
     assert len(ended) == len(seen) - sum(outcome.truncated) > 0
     assert all(tokens.decode(ids, skip_special_tokens=True) == text for text, ids in seen)
+
+
+def test_answers_to_which_a_component_does_not_apply_have_no_score_and_are_counted(
+    model: Any, task: Any, cache: Path
+) -> None:
+    def read(completions: Any, row: Any, **_: Any) -> list[float | None]:
+        return [
+            None if place % 4 == 0 or "7" in c else 1.0
+            for c, place in zip(completions, row, strict=True)
+        ]
+
+    items = task.partition().holdout[:12]
+    component = ComponentReward("sevenless", read, "wrong", {}, batched=True)
+    tokens = task.tokenizer(cache)
+    outcome = evaluate(model, tokens, items, task.scorer, condition(), components=[component])
+    asked = [item.id for item in items if item.row % 4]
+    (block,) = outcome.component_blocks("b", "validation", 0)
+    assert set(block["task_ids"]) <= set(asked)
+    assert 0 < sum(block["errored"]) < 4 * len(asked)
+    for score, errored, samples in zip(
+        block["scores"], block["errored"], block["samples"], strict=True
+    ):
+        assert (score, samples) == ((4 - errored) / 4, 4)
+    assert outcome_of(json.loads(json.dumps(asdict(outcome)))) == outcome
+    component.function = lambda completions, **_: [None] * len(completions)
+    nowhere = evaluate(model, tokens, items, task.scorer, condition(), components=[component])
+    assert nowhere.component_blocks("b", "validation", 0) == []
 
 
 def test_pass_at_k_is_the_share_of_k_subsets_with_a_right_answer() -> None:
