@@ -134,10 +134,11 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     def evaluation(
         seed: int, step: int = 0, benchmark: str = "", metric: str = "accuracy"
     ) -> dict[str, Any]:
+        benchmark = benchmark or bench.task.benchmark
         right = [(seed + place) % (samples + 1) for place in range(len(tasks))]
         return {
-            "benchmark": benchmark or bench.task.benchmark,
-            "split": "validation",
+            "benchmark": benchmark,
+            "split": bench.splits[benchmark],
             "metric": metric,
             "checkpoint_step": step,
             "task_ids": tasks,

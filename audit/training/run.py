@@ -103,6 +103,12 @@ class Bench:
         return grader in (self.partition.protocol["reward"], *judges, *parts)
 
     @property
+    def splits(self) -> dict[str, str]:
+        """Which split of each benchmark is asked, by the benchmark's name."""
+        further = {one.setting.benchmark: one.split for one in self.further}
+        return {self.task.benchmark: self.task.split, **further}
+
+    @property
     def held(self) -> HeldOut:
         """The benchmark of the task."""
         evaluation = self.study.evaluation
@@ -208,14 +214,14 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
             )
         except NothingScored as error:
             raise UsageError(f"evaluation of the base: {error}") from error
-    benchmark = bench.task.benchmark
+    benchmark, split = bench.task.benchmark, bench.task.split
     others = [
-        *outcome.component_blocks(benchmark, "validation", 0),
+        *outcome.component_blocks(benchmark, split, 0),
         *_further_blocks(bench, further, 0),
     ]
     return {
         "run": repeat + 1,
-        "evaluation": outcome.block(benchmark, "validation", 0),
+        "evaluation": outcome.block(benchmark, split, 0),
         **({"evaluations": others} if others else {}),
         **{k: v for k, v in outcome.metrics().items() if not k.startswith("pass_at")},
         "cost": _cost((time.monotonic() - started) / 60, device),
@@ -515,19 +521,20 @@ class _Run:
         if self.outcome is None:
             return {}
         benchmark, steps = self.bench.task.benchmark, self.training.steps
+        splits = self.bench.splits
         further = [
-            outcome.block(name, "validation", step)
+            outcome.block(name, splits[name], step)
             for step, found in self.earlier.items()
             for name, outcome in found.items()
         ]
         along = {step: found[benchmark] for step, found in self.earlier.items()}
         for step, outcome in {**along, steps: self.outcome}.items():
-            further += outcome.component_blocks(benchmark, "validation", step)
+            further += outcome.component_blocks(benchmark, splits[benchmark], step)
         further += _further_blocks(self.bench, self.further, steps)
         return {
             **({"baseline": self.baseline.metrics()} if self.baseline is not None else {}),
             "method_metrics": self.outcome.metrics(),
-            "evaluation": self.outcome.block(benchmark, "validation", steps),
+            "evaluation": self.outcome.block(benchmark, splits[benchmark], steps),
             **({"evaluations": further} if further else {}),
         }
 
@@ -674,10 +681,9 @@ def _whole(
 
 def _further_blocks(bench: Bench, outcomes: Sequence[Outcome], step: int) -> list[dict[str, Any]]:
     """Return the outcomes on the further benchmarks."""
-    names = (one.setting.benchmark for one in bench.further)
     return [
-        outcome.block(name, "validation", step)
-        for name, outcome in zip(names, outcomes, strict=False)
+        outcome.block(one.setting.benchmark, one.split, step)
+        for one, outcome in zip(bench.further, outcomes, strict=False)
     ]
 
 

@@ -25,7 +25,7 @@ _CLIP_KEYS: dict[str, tuple[str, ...]] = {
     "adaptive": ("epsilon_low", "epsilon_high_max"),
     "region": ("divergence", "topology", "radius"),
 }
-_FILE_KEYS = ("holdout", "grader", "prompt", "answer", "id", "instruction")
+_FILE_KEYS = ("holdout", "grader", "prompt", "answer", "id", "instruction", "split")
 _HARNESS_KEYS = ("include_path", "filter")
 
 
@@ -132,7 +132,8 @@ class Training:
 class BenchmarkSettings:
     """``[[evaluation.benchmarks]]``: tasks of a file, evaluated beside those of the task.
 
-    Or a ``task`` of another tool, ``lm_eval:NAME``, which has its own data, prompts and grader.
+    Or a ``task`` of another tool, ``lm_eval:NAME``, which has its own data, split, prompts and
+    grader.
     ``samples`` and ``max_tokens`` 0 stand for those of ``[evaluation]``. With ``at_checkpoints``
     runs are evaluated on it after each of the study's ``checkpoints`` too.
     """
@@ -147,6 +148,7 @@ class BenchmarkSettings:
     answer: str = "answer"
     id: str = ""
     instruction: str = ""
+    split: str = "validation"
     holdout_tasks: int = 0
     samples: int = 0
     max_tokens: int = 0

@@ -390,6 +390,7 @@ def test_holdout_ids_are_texts_or_numbers_that_differ(
             {"dtype": "float8"},
             ("task.dtype", 'expected "float32", "bfloat16" or "float16", found "float8"'),
         ),
+        ({"split": "train"}, ("task.split", 'expected "validation" or "test", found "train"')),
         ({"test_read": "no"}, ("task.test_read", 'expected true or false, found "no"')),
         ({"instructions": "a"}, ("task.instructions", "unknown key; did you mean 'instruction'?")),
         ({"name": "json"}, ("task.name", 'expected "addition", "gsm8k" or "jsonl", found "json"')),
@@ -404,6 +405,10 @@ def test_settings_that_no_task_has_are_named(settings: Any, fault: tuple[str, st
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        (
+            {"split": "test", "test_read": False},
+            "task.test_read: false, but the holdout is the test split",
+        ),
         ({"answer": "question"}, "task.answer: 'question' is the field of the prompt"),
         ({"reward": "equal"}, "task.reward: must be exact_match, math_equal, math_verify or 'm"),
         ({"reward": "my reward:f"}, "task.reward: must be exact_match, math_equal, math_verify or"),

@@ -57,6 +57,10 @@ class FurtherBenchmark(Protocol):
         """What the study file says of it."""
 
     @property
+    def split(self) -> str:
+        """Split of it that is asked."""
+
+    @property
     def chosen(self) -> Candidates:
         """What is asked, not yet as a model is asked it."""
 
@@ -80,6 +84,11 @@ class FileBenchmark:
     questions: Questions
     rows: Rows
     chosen: Candidates
+
+    @property
+    def split(self) -> str:
+        """Split of it that the file is."""
+        return self.setting.split
 
     @property
     def block(self) -> dict[str, Any]:
