@@ -29,7 +29,7 @@ class NothingScored(RuntimeError):  # noqa: N818 - says what happened, as Diverg
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How responses were sampled."""
+    """How prompts were put to the model, and responses sampled."""
 
     samples: int
     temperature: float
@@ -38,6 +38,7 @@ class Condition:
     batch_size: int
     dtype: str = "float32"
     processes: int = 1
+    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +208,7 @@ def evaluate(
     """
     import torch
 
-    prompts = [prompt_text(tokenizer, item.prompt) for item in items]
+    prompts = _prompts(tokenizer, items, condition)
     # As TRL does in training: a template writes the special tokens itself, plain text has none.
     special = any(isinstance(item.prompt, str) for item in items)
     rows = [index for index in range(len(items)) for _ in range(condition.samples)]
@@ -295,7 +296,7 @@ def merged(
         unparsed=whole(lambda part: part.unparsed or ()) if all_parsed else None,
         tokens=whole(lambda part: part.tokens),
         condition=replace(condition, processes=processes),
-        prompt_sha256=_prompts_sha256([prompt_text(tokenizer, item.prompt) for item in items]),
+        prompt_sha256=_prompts_sha256(_prompts(tokenizer, items, condition)),
         date=max(part.date for part in parts),
         components={
             name: (
@@ -306,6 +307,13 @@ def merged(
         },
         first_error=next((part.first_error for part in parts if part.first_error), ""),
     )
+
+
+def _prompts(
+    tokenizer: PreTrainedTokenizerBase, items: Sequence[Item], condition: Condition
+) -> list[str]:
+    kwargs = condition.chat_template_kwargs
+    return [prompt_text(tokenizer, item.prompt, kwargs) for item in items]
 
 
 def _prompts_sha256(prompts: Sequence[str]) -> str:
@@ -346,11 +354,15 @@ class _Fractions:
         return tuple(None if n == samples else total for total, n in sums), tuple(self.errored)
 
 
-def prompt_text(tokenizer: PreTrainedTokenizerBase, prompt: Any) -> str:
+def prompt_text(
+    tokenizer: PreTrainedTokenizerBase, prompt: Any, chat_template_kwargs: Mapping[str, Any]
+) -> str:
     """Return a prompt as the model reads it; chat messages go through the tokenizer's template."""
     if isinstance(prompt, str):
         return prompt
-    text: str = tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
+    text: str = tokenizer.apply_chat_template(
+        prompt, tokenize=False, add_generation_prompt=True, **chat_template_kwargs
+    )
     return text
 
 

@@ -191,8 +191,9 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         seed = bench.study.evaluation.seed + repeat
         tokenizer = bench.task.tokenizer(bench.cache)
         benchmarks = [bench.held, *bench.asked(tokenizer)]
+        template = bench.study.chat_template_kwargs
         for one in benchmarks[1:]:
-            check_lengths(model, tokenizer, one.items, one.max_tokens)
+            check_lengths(model, tokenizer, one.items, one.max_tokens, template)
         parts: list[Outcome] | None = None
         try:
             parts = [_evaluate(bench, one, model, tokenizer, seed, progress) for one in benchmarks]
@@ -304,12 +305,12 @@ class _Run:
                 "files as the process that started them"
             )
         tokenizer = self.source.task.tokenizer(self.bench.cache)
-        check_lengths(model, tokenizer, self.source.partition.train, self.training.max_tokens)
-        holdout = self.bench.partition.holdout
-        check_lengths(model, tokenizer, holdout, self.bench.study.evaluated_tokens)
+        template = self.bench.study.chat_template_kwargs
+        train = self.source.partition.train
+        check_lengths(model, tokenizer, train, self.training.max_tokens, template)
         self.asked = self.bench.asked(tokenizer)
-        for one in self.asked:
-            check_lengths(model, tokenizer, one.items, one.max_tokens)
+        for one in (self.bench.held, *self.asked):
+            check_lengths(model, tokenizer, one.items, one.max_tokens, template)
         with self._folder() as folder:
             self.trainer = self._trainer(model, folder)
             self.recorder = self.trainer.recorder
@@ -636,6 +637,7 @@ def _condition(bench: Bench, held: HeldOut, model: Any, seed: int) -> Condition:
         seed=seed + held.number * _BENCHMARK_SEEDS,
         batch_size=evaluation.batch_size,
         dtype=str(model.dtype).removeprefix("torch."),
+        chat_template_kwargs=bench.study.chat_template_kwargs,
     )
 
 

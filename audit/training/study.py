@@ -175,6 +175,8 @@ def pieces(bench: Bench) -> list[StudyPiece]:
         "device": study.training.device,
         "threads": study.training.threads,
     }
+    if study.chat_template_kwargs:
+        settings["chat_template_kwargs"] = study.chat_template_kwargs
     if bench.task.split != "validation":
         settings["split"] = bench.task.split
     if bench.further:

@@ -263,6 +263,12 @@ class StudyFile:
         return self.evaluation.max_tokens or self.training.max_tokens
 
     @property
+    def chat_template_kwargs(self) -> Mapping[str, Any]:
+        """What the chat template is given besides the messages, one for all arms."""
+        given: Mapping[str, Any] = self.arms[0].training.trl.get(_TEMPLATE) or {}
+        return given
+
+    @property
     def launched(self) -> list[tuple[PlannedArm, int]]:
         """Every run, seeds outermost, so that a study cut short still holds pairs."""
         return [(arm, seed) for seed in self.seeds for arm in self.arms]
@@ -343,6 +349,7 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
     methods = sum(table["role"] == "method" for table in arms.values())
     if methods != 1:
         yield "arms", f"exactly one arm has the role 'method', not {methods}"
+    asked: dict[str, Any] = {}
     for name, table in arms.items():
         where, own = key_name("arms", name), table.get("training", {})
         yield from _clip_faults(table, where)
@@ -352,6 +359,13 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
         if "ddp_timeout" in own.get("trl", {}):
             yield f"{where}.training.trl.ddp_timeout", "is one for all arms; set it in [training]"
         training = _training({**shared, **own})
+        asked[name] = training.trl.get(_TEMPLATE)
+        first = next(iter(asked))
+        if asked[name] != asked[first]:
+            yield (
+                f"{where}.training.trl.{_TEMPLATE}",
+                f"differs from that of {first}; one evaluation asks all arms alike",
+            )
         if own:
             yield from _training_faults(training, f"{where}.training")
         if steps and max(steps) > training.steps:
@@ -393,6 +407,8 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
             "needs a lora_rank: with an adapter the base itself is the reference, without one no "
             "reference is kept",
         )
+    if isinstance(training.trl.get(_TEMPLATE), str):
+        yield f"{where}.trl.{_TEMPLATE}", "expected a table"
     names = [one.called for one in training.rewards]
     for index, name in enumerate(names):
         if name in (*names[:index], *_NAMES_TAKEN):
@@ -445,6 +461,7 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
 _STATED = ("adapter_key", "manifest_ref", "diagnostic_only", "evaluation_protocol", "provenance")
 # The process rests on them, and where a checkpoint is taken says nothing of an arm.
 _SAME_FOR_ALL = ("device", "threads", "save_steps")
+_TEMPLATE = "chat_template_kwargs"
 _NAMES_TAKEN = ("accuracy", "target")
 _DATA_KEYS = ("train_prompts", "where", "order", "model", "revision", "dtype")
 OWN_TASK_KEYS: dict[str, tuple[str, ...]] = {

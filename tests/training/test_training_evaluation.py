@@ -192,9 +192,10 @@ def test_a_plain_prompt_is_read_with_the_special_tokens_that_training_gives_it(
     assert read == tokens(text=[i.prompt for i in items])["input_ids"]
     assert {ids[0] for ids in read} == {tokens.unk_token_id}
     read.clear()
-    tokens.chat_template = "{{ '<unk>' + messages[0]['content'] }}"
+    tokens.chat_template = "{{ begin + messages[0]['content'] }}"
     chat = [replace(i, prompt=[{"role": "user", "content": i.prompt}]) for i in items]
-    evaluate(model, tokens, chat, task.scorer, condition(samples=1))
+    given = condition(samples=1, chat_template_kwargs={"begin": "<unk>"})
+    evaluate(model, tokens, chat, task.scorer, given)
     assert read == tokens(text=[i.prompt for i in items])["input_ids"]
 
 

@@ -250,6 +250,27 @@ def test_a_reward_that_raises_on_everything_stops_the_study_before_it_trains(
     assert list((path.parent / "results.json.runs").glob("*.json")) == []
 
 
+def test_the_evaluation_asks_through_the_chat_template_as_the_training_does(
+    study_path: Any,
+) -> None:
+    from audit.training.run import evaluate_base
+
+    given = '[training.trl]\nchat_template_kwargs = {mood = "calm"}\n[evaluation]'
+    path = study_path(("[evaluation]", given))
+    template = path.parent / "tiny-chat" / "chat_template.jinja"
+    template.write_text("{{ mood }} " + template.read_text())
+    bench = prepare(read_study(path), str(path), Ledger(path.parent / "x"))
+    condition = evaluate_base(bench, 0)["evaluation"]["condition"]
+    asked = [
+        f"calm user: What is {n} plus {n}?\n\nAnswer with a number.\nassistant: " for n in range(4)
+    ]
+    assert condition["prompt_sha256"] == hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+    calm = {piece.fingerprint for piece in pieces(bench)}
+    path.write_text(path.read_text().replace('"calm"', '"angry"'))
+    angry = prepare(read_study(path), str(path), Ledger(path.parent / "x"))
+    assert not calm & {piece.fingerprint for piece in pieces(angry)}
+
+
 @pytest.mark.slow
 def test_processes_that_train_together_all_say_why_the_base_cannot_be_evaluated(
     study_path: Any,
