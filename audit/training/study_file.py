@@ -25,7 +25,10 @@ _CLIP_KEYS: dict[str, tuple[str, ...]] = {
     "adaptive": ("epsilon_low", "epsilon_high_max"),
     "region": ("divergence", "topology", "radius"),
 }
-_FILE_KEYS = ("holdout", "grader", "prompt", "answer", "id", "instruction", "split")
+_FILE_KEYS = (
+    *("holdout", "grader", "prompt", "answer", "id"),
+    *("prompt_template", "instruction", "split"),
+)
 _HARNESS_KEYS = ("include_path", "filter")
 
 
@@ -148,6 +151,7 @@ class BenchmarkSettings:
     answer: str = "answer"
     id: str = ""
     instruction: str = ""
+    prompt_template: str = "{prompt}"
     split: str = "validation"
     holdout_tasks: int = 0
     samples: int = 0
@@ -470,6 +474,6 @@ OWN_TASK_KEYS: dict[str, tuple[str, ...]] = {
         *("warm_up_steps", "warm_up_schedule", "warm_up_batch", "warm_up_learning_rate"),
     ),
     "gsm8k": _DATA_KEYS,
-    "jsonl": (*_DATA_KEYS, "train", "mixture", "instruction"),
+    "jsonl": (*_DATA_KEYS, "train", "mixture", "prompt_template", "instruction"),
 }
 """Keys of ``[task]`` that ``[arms.NAME.task]`` may set: the others make the evaluation."""

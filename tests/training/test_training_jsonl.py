@@ -18,7 +18,7 @@ import pytest
 
 from audit.config import faults_in_words
 from audit.errors import AuditError, InputError, UsageError
-from audit.training.arms import task_errors, task_of
+from audit.training.arms import changed, task_errors, task_of
 from audit.training.ledger import Ledger
 from audit.training.reward_program import reward_program
 from audit.training.rewards import Score
@@ -411,6 +411,10 @@ def test_holdout_ids_are_texts_or_numbers_that_differ(
             {"dtype": "float8"},
             ("task.dtype", 'expected "float32", "bfloat16" or "float16", found "float8"'),
         ),
+        (
+            {"prompt_template": "{text}"},
+            ("task.prompt_template", 'expected text like "Question: {prompt}", found "{text}"'),
+        ),
         ({"split": "train"}, ("task.split", 'expected "validation" or "test", found "train"')),
         ({"test_read": "no"}, ("task.test_read", 'expected true or false, found "no"')),
         ({"instructions": "a"}, ("task.instructions", "unknown key; did you mean 'instruction'?")),
@@ -553,6 +557,11 @@ def test_prompts_become_chat_where_the_tokenizer_has_a_template(
         [SYSTEM, user("1 and 1?\n\nBe brief.")],
         [user("How much are 2 and 2?\n\nBe brief.")],
     ]
+    assert prompts(character_model, instruction="Be brief.", prompt_template="{{Q}} {prompt}") == [
+        [user("{{Q}} What is 1 plus 1?\n\nBe brief.")],
+        [SYSTEM, user("{{Q}} 1 and 1?\n\nBe brief.")],
+        [user("{{Q}} How much are 2 and 2?\n\nBe brief.")],
+    ]
     with pytest.raises(InputError, match=r"train\.jsonl:2: question: chat messages, but .*plain"):
         prompts(plain)
     (tmp_path / "train.jsonl").write_bytes(GOOD)
@@ -560,6 +569,20 @@ def test_prompts_become_chat_where_the_tokenizer_has_a_template(
         "What is 1 plus 1?\n\nBe brief.",
         "How much are 2 and 2?\n\nBe brief.",
     ]
+
+
+def test_an_arm_may_set_its_training_prompts_in_a_template_of_its_own(study_path: Any) -> None:
+    path = study_path()
+    own = '[arms.fixed-clip.task]\nprompt_template = "Question: {prompt}"\n'
+    path.write_text(path.read_text() + own)
+    bench = prepare(read_study(path), str(path), Ledger(path.parent / "x"))
+    method, control = bench.study.arms
+    (asked,) = bench.source(control).partition.train[0].prompt
+    assert asked["content"] == "Question: What is 20 plus 20?\n\nAnswer with a number."
+    (held,) = bench.held.items[0].prompt
+    assert held["content"] == "What is 0 plus 0?\n\nAnswer with a number."
+    fields = changed([bench.protocol(method), bench.protocol(control)])
+    assert {"task_prompt_template", "training_data_sha256"} <= set(fields)
 
 
 def test_roles_that_the_template_refuses_are_named_before_training(

@@ -127,7 +127,13 @@ def read_benchmark(setting: BenchmarkSettings, folder: Path) -> FileBenchmark:
     """
     program = program_of(folder, setting.grader, "grader")
     questions = Questions(
-        setting.prompt, setting.answer, setting.id, setting.instruction, setting.grader, program
+        setting.prompt,
+        setting.answer,
+        setting.id,
+        setting.instruction,
+        setting.grader,
+        program,
+        setting.prompt_template,
     )
     rows = read_rows(folder / setting.holdout)
     every = questions.candidates(rows, questions.ids(rows))

@@ -36,7 +36,8 @@ class JsonlSettings:
 
     ``train``, ``holdout`` and a local ``model`` are relative to the study file. ``prompt``,
     ``answer`` and ``id`` name fields of a row; without ``id`` a holdout row is ``holdout-<row>``,
-    counted from 0. ``train_prompts`` and ``holdout_tasks`` take the first rows (0: all).
+    counted from 0. ``prompt_template`` has ``{prompt}`` where the prompt goes, and ``instruction``
+    follows it. ``train_prompts`` and ``holdout_tasks`` take the first rows (0: all).
     ``where`` and ``order`` act on the training rows before that, ``mixture`` adds rows of further
     files after it. ``split`` is that of the benchmark which the holdout is. ``test_read`` and
     ``gold_in_generation`` say what only the user knows of the files, and are left out of the
@@ -63,6 +64,7 @@ class JsonlSettings:
     test_read: bool | None = None
     gold_in_generation: bool | None = None
     split: str = "validation"
+    prompt_template: str = "{prompt}"
 
     def __post_init__(self) -> None:
         """Refuse settings of which no task can be made."""
@@ -121,6 +123,7 @@ class Jsonl:
             settings.instruction,
             settings.reward,
             self.program,
+            settings.prompt_template,
         )
 
     def partition(self, further: Sequence[str] = ()) -> Partition:

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Fields of a row, what is appended to a prompt, and the grader.
+    """Fields of a row, what a prompt is set in, and the grader.
 
     ``prompt``, ``answer`` and ``id`` name fields; without ``id`` a task is ``holdout-<row>``,
-    counted from 0. ``program`` is the grader where it is the user's own.
+    counted from 0. ``template`` has ``{prompt}`` where the prompt goes; the instruction follows
+    after an empty line. ``program`` is the grader where it is the user's own.
     """
 
     prompt: str
@@ -34,6 +35,7 @@ class Questions:
     instruction: str
     grader: str
     program: RewardProgram | None
+    template: str = "{prompt}"
 
     @property
     def scorer(self) -> Scorer:
@@ -99,7 +101,7 @@ class Questions:
         tokens: PreTrainedTokenizerBase,
         offset: int = 0,
     ) -> Iterator[Item]:
-        """Yield the items as the model is asked: with the instruction, and as chat where it can."""
+        """Yield the items as the model is asked: set in the template, and as chat where it can."""
         from jinja2 import TemplateError
 
         tried: set[tuple[str, ...]] = set()
@@ -122,13 +124,11 @@ class Questions:
             yield replace(item, prompt=prompt)
 
     def _instructed(self, prompt: Any) -> Any:
-        instruction = self.instruction
-        if not instruction:
-            return prompt
         if isinstance(prompt, str):
-            return f"{prompt}\n\n{instruction}"
+            text = self.template.replace("{prompt}", prompt)
+            return f"{text}\n\n{self.instruction}" if self.instruction else text
         *before, last = prompt
-        return [*before, {**last, "content": f"{last['content']}\n\n{instruction}"}]
+        return [*before, {**last, "content": self._instructed(last["content"])}]
 
 
 def _plain(value: Any) -> Any:
