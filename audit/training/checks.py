@@ -14,6 +14,7 @@ from audit.errors import InputError, UsageError, did_you_mean
 from audit.schema import RESULTS, unknown_keys
 from audit.training.arguments import trl_faults
 from audit.training.arms import trust_region
+from audit.training.document import metrics
 
 if TYPE_CHECKING:
     from audit.training.run import Bench
@@ -130,15 +131,26 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     further = [one.setting.benchmark for one in bench.further]
     often = [one.setting.benchmark for one in bench.further if one.setting.at_checkpoints]
 
-    def evaluation(seed: int, step: int = 0, benchmark: str = "") -> dict[str, Any]:
+    def measured(seed: int, step: int = 0) -> list[dict[str, Any]]:
+        return [evaluation(seed, step, metric=one.name) for one in bench.components]
+
+    def evaluation(
+        seed: int, step: int = 0, benchmark: str = "", metric: str = "accuracy"
+    ) -> dict[str, Any]:
+        benchmark = benchmark or bench.task.benchmark
+        # Runs whose totals or answers are alike would be refused before all else as one seed.
+        right = Random(seed).choices(range(samples + 1), k=len(tasks))
         return {
-            "benchmark": benchmark or bench.task.benchmark,
-            "split": "validation",
-            "metric": "accuracy",
+            "benchmark": benchmark,
+            "split": bench.splits[benchmark],
+            "metric": metric,
             "checkpoint_step": step,
             "task_ids": tasks,
-            # Runs whose totals or answers are alike would be refused before all else as one seed.
-            "correct": Random(seed).choices(range(samples + 1), k=len(tasks)),
+            **(
+                {"correct": right}
+                if metric == "accuracy"
+                else {"scores": [count / samples for count in right]}
+            ),
             "samples": [samples] * len(tasks),
         }
 
@@ -150,6 +162,7 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
                 "evaluation": evaluation(seed, last),
                 "evaluations": [
                     *(evaluation(seed, step, name) for step in earlier for name in ("", *often)),
+                    *(block for step in (*earlier, last) for block in measured(seed, step)),
                     *(evaluation(seed, last, name) for name in further),
                 ],
             }
@@ -159,11 +172,15 @@ def _rehearsal(bench: Bench) -> dict[str, Any]:
     return {
         "schema_version": 2,
         "method": study.method.name,
+        "metrics": metrics(bench),
         "base_evaluations": [
             {
                 "run": n,
                 "evaluation": evaluation(n),
-                "evaluations": [evaluation(n, benchmark=name) for name in further],
+                "evaluations": [
+                    *measured(n),
+                    *(evaluation(n, benchmark=name) for name in further),
+                ],
             }
             for n in range(study.evaluation.base_repeats)
         ],

@@ -17,6 +17,13 @@ TARGET = "target"
 """Name under which the grader's own verdict stands beside the components of a training reward."""
 
 
+# What TRL passes to a reward function itself, or keeps from it; a field of the row is never that.
+_TRLS_OWN = (
+    *("prompt", "prompts", "completion", "completions", "completion_ids"),
+    *("environments", "trainer_state", "log_extra", "log_metric"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Component:
     """One component: its name, weight and program; it travels to workers and is loaded there."""
@@ -84,8 +91,10 @@ class ComponentReward:
 
     A function of ``(response, answer)`` is called once per response and returns True, False, a
     number in [0, 1] or a ``Score``. One that has a parameter ``completions`` is called as TRL
-    calls it, with every column of the rows; where it raises, it is called again for each response
-    alone, so that one response cannot spoil the others of its batch.
+    calls it, with every column of the rows but one of a name of TRL's; ``answer`` is the gold
+    answer, whatever its field is called. It may return None for a response to which it does not
+    apply, as TRL lets it. Where it raises, it is called again for each response alone, so that one
+    response cannot spoil the others of its batch.
     """
 
     def __init__(
@@ -106,8 +115,8 @@ class ComponentReward:
 
     def __call__(
         self, *, completions: Sequence[Any], answer: Sequence[str], row: Sequence[int], **given: Any
-    ) -> list[float]:
-        """Score a batch.
+    ) -> list[float | None]:
+        """Score a batch; None stands where a function of TRL's kind does not apply.
 
         Raises
         ------
@@ -135,7 +144,7 @@ class ComponentReward:
         answer: Sequence[str],
         row: Sequence[int],
         given: Mapping[str, Any],
-    ) -> float:
+    ) -> float | None:
         here = slice(index, index + 1)
         try:
             if not self.batched:
@@ -156,9 +165,9 @@ class ComponentReward:
         answer: Sequence[str],
         row: Sequence[int],
         given: Mapping[str, Any],
-    ) -> list[float]:
+    ) -> list[float | None]:
         rows = [self.columns.get(place, {}) for place in row]
-        names = dict.fromkeys(name for one in rows for name in one)
+        names = dict.fromkeys(name for one in rows for name in one if name not in _TRLS_OWN)
         columns = {name: [one.get(name) for one in rows] for name in names}
         whole = {**columns, **given, "completions": completions, "answer": answer, "row": row}
         found = list(self.function(**whole))
@@ -166,7 +175,7 @@ class ComponentReward:
             raise WrongVerdict(
                 f"{self.__name__} returned {len(found)} rewards for {len(completions)} responses"
             )
-        return [self._fraction(value) for value in found]
+        return [None if value is None else self._fraction(value) for value in found]
 
     def _fraction(self, value: Any) -> float:
         value = value.correct if isinstance(value, Score) else value

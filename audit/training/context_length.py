@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from audit.errors import UsageError
@@ -12,7 +13,13 @@ if TYPE_CHECKING:
     from audit.training.tasks import Item
 
 
-def check_lengths(model: Any, tokenizer: Any, items: Sequence[Item], max_tokens: int) -> None:
+def check_lengths(
+    model: Any,
+    tokenizer: Any,
+    items: Sequence[Item],
+    max_tokens: int,
+    chat_template_kwargs: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
     """Refuse tokens the model has no embedding for, and responses beyond its context.
 
     Raises
@@ -30,7 +37,8 @@ def check_lengths(model: Any, tokenizer: Any, items: Sequence[Item], max_tokens:
     if context is None or not items:
         return
     # By its letters: to count the tokens of all prompts would cost more than it is worth.
-    longest = max((prompt_text(tokenizer, item.prompt) for item in items), key=len)
+    texts = (prompt_text(tokenizer, item.prompt, chat_template_kwargs) for item in items)
+    longest = max(texts, key=len)
     prompt = len(tokenizer(longest)["input_ids"])
     if prompt + max_tokens > context:
         raise UsageError(

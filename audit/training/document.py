@@ -66,13 +66,7 @@ def results_document(
         },
         **({"claims": [dict(claim) for claim in study.claims]} if study.claims else {}),
         **({"plan": dict(study.plan)} if study.plan else {}),
-        "metrics": {
-            "accuracy": {"scale": [0, 1], "higher_is_better": True},
-            **{
-                one.name: {"scale": [0, 1], "kind": "score", "higher_is_better": True}
-                for one in bench.components
-            },
-        },
+        "metrics": metrics(bench),
         "dataset": bench.partition.dataset,
         "checkpoint": bench.checkpoint,
         "holdout": {
@@ -134,6 +128,17 @@ _MECHANISMS = {
         *("task_where", "task_order", "task_mixture"),
     },
 }
+
+
+def metrics(bench: Bench) -> dict[str, Any]:
+    """Return the ``metrics`` block: the grader's accuracy, and each component of a reward."""
+    return {
+        "accuracy": {"scale": [0, 1], "higher_is_better": True},
+        **{
+            one.name: {"scale": [0, 1], "kind": "score", "higher_is_better": True}
+            for one in bench.components
+        },
+    }
 
 
 def fingerprint(dataset: dict[str, Any]) -> str:

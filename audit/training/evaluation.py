@@ -29,7 +29,7 @@ class NothingScored(RuntimeError):  # noqa: N818 - says what happened, as Diverg
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How responses were sampled."""
+    """How prompts were put to the model, and responses sampled."""
 
     samples: int
     temperature: float
@@ -38,6 +38,7 @@ class Condition:
     batch_size: int
     dtype: str = "float32"
     processes: int = 1
+    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,9 @@ class Outcome:
     scored because the scorer raised, ``truncated`` ended at the token limit, ``unparsed`` held no
     answer (None where the scorer does not say). ``tokens`` is the sum over a task's samples, the
     end token included, and ``characters`` that of the decoded text. ``components`` has, by name,
-    the sum of the fractions that a component of a training reward gave each task's samples, and
-    how many of them it raised on. ``date`` is when the last answer was scored, in UTC, ISO 8601.
+    the sum of the fractions that a component of a training reward gave each task's samples (None
+    where it applied to none of them), and how many of them have no fraction: it raised, or did not
+    apply. ``date`` is when the last answer was scored, in UTC, ISO 8601.
     """
 
     task_ids: tuple[str, ...]
@@ -62,7 +64,7 @@ class Outcome:
     condition: Condition
     prompt_sha256: str
     date: str
-    components: Mapping[str, tuple[tuple[float, ...], tuple[int, ...]]] = field(
+    components: Mapping[str, tuple[tuple[float | None, ...], tuple[int, ...]]] = field(
         default_factory=dict
     )
     first_error: str = ""
@@ -115,7 +117,7 @@ class Outcome:
         return {
             **self._head(benchmark, split, step, "accuracy"),
             "correct": list(self.correct),
-            "samples": self._samples,
+            "samples": [self.condition.samples] * len(self.task_ids),
             "errored": list(self.errored),
             "truncated": list(self.truncated),
             **({} if self.unparsed is None else {"unparsed": list(self.unparsed)}),
@@ -124,21 +126,27 @@ class Outcome:
         }
 
     def component_blocks(self, benchmark: str, split: str, step: int) -> list[dict[str, Any]]:
-        """Return an ``evaluation`` block for each component: the mean fraction of each task."""
-        return [
-            {
-                **self._head(benchmark, split, step, name),
-                "scores": [total / self.condition.samples for total in totals],
-                "samples": self._samples,
-                "errored": list(errored),
-                **self._condition_block(),
-            }
-            for name, (totals, errored) in self.components.items()
-        ]
+        """Return an ``evaluation`` block for each component: the mean fraction of each task.
 
-    @property
-    def _samples(self) -> list[int]:
-        return [self.condition.samples] * len(self.task_ids)
+        Tasks to which it applies are in it, and a component that applies to none has no block.
+        """
+        drawn, blocks = self.condition.samples, []
+        for name, (totals, errored) in self.components.items():
+            parts = zip(self.task_ids, totals, errored, strict=True)
+            found = [(task, total, bad) for task, total, bad in parts if total is not None]
+            if not found:
+                continue
+            blocks.append(
+                {
+                    **self._head(benchmark, split, step, name),
+                    "task_ids": [task for task, _, _ in found],
+                    "scores": [total / drawn for _, total, _ in found],
+                    "samples": [drawn] * len(found),
+                    "errored": [bad for _, _, bad in found],
+                    **self._condition_block(),
+                }
+            )
+        return blocks
 
     def _head(self, benchmark: str, split: str, step: int, metric: str) -> dict[str, Any]:
         return {
@@ -203,12 +211,12 @@ def evaluate(
     """
     import torch
 
-    prompts = [prompt_text(tokenizer, item.prompt) for item in items]
+    prompts = _prompts(tokenizer, items, condition)
     # As TRL does in training: a template writes the special tokens itself, plain text has none.
     special = any(isinstance(item.prompt, str) for item in items)
     rows = [index for index in range(len(items)) for _ in range(condition.samples)]
     counts = [[0] * len(items) for _ in range(6)]
-    fractions = {one.__name__: ([0.0] * len(items), [0] * len(items)) for one in components}
+    fractions = {one.__name__: _Fractions(len(items)) for one in components}
     correct, errored, truncated, unparsed, tokens, characters = counts
     all_say_parsed = True
     first_error = ""
@@ -222,8 +230,8 @@ def evaluate(
                 batch = rows[start : start + condition.batch_size]
                 texts = [prompts[i] for i in batch]
                 answers = _sample(model, tokenizer, texts, condition, special)
-                for index, (text, length, cut) in zip(batch, answers, strict=True):
-                    tokens[index] += length
+                for index, (text, ids, cut) in zip(batch, answers, strict=True):
+                    tokens[index] += len(ids)
                     characters[index] += len(text)
                     truncated[index] += cut
                     try:
@@ -236,7 +244,7 @@ def evaluate(
                     unparsed[index] += score.parsed is False
                     all_say_parsed = all_say_parsed and score.parsed is not None
                 for one in components:
-                    _add_fractions(fractions[one.__name__], one, batch, answers, items)
+                    fractions[one.__name__].add(one, batch, answers, items)
                 progress(len(batch))
     finally:
         model.train(training)
@@ -251,7 +259,7 @@ def evaluate(
         condition=condition,
         prompt_sha256=_prompts_sha256(prompts),
         date=now(),
-        components={name: (tuple(sums), tuple(bad)) for name, (sums, bad) in fractions.items()},
+        components={name: one.whole(condition.samples) for name, one in fractions.items()},
         first_error=first_error,
     )
 
@@ -294,7 +302,7 @@ def merged(
         tokens=whole(lambda part: part.tokens),
         characters=whole(lambda part: part.characters),
         condition=replace(condition, processes=processes),
-        prompt_sha256=_prompts_sha256([prompt_text(tokenizer, item.prompt) for item in items]),
+        prompt_sha256=_prompts_sha256(_prompts(tokenizer, items, condition)),
         date=max(part.date for part in parts),
         components={
             name: (
@@ -307,36 +315,60 @@ def merged(
     )
 
 
+def _prompts(
+    tokenizer: PreTrainedTokenizerBase, items: Sequence[Item], condition: Condition
+) -> list[str]:
+    kwargs = condition.chat_template_kwargs
+    return [prompt_text(tokenizer, item.prompt, kwargs) for item in items]
+
+
 def _prompts_sha256(prompts: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(list(prompts)).encode()).hexdigest()
 
 
-def _add_fractions(
-    totals: tuple[list[float], list[int]],
-    component: ComponentReward,
-    batch: Sequence[int],
-    answers: Sequence[tuple[str, int, bool]],
-    items: Sequence[Item],
-) -> None:
-    sums, errored = totals
-    for index, (text, _, _) in zip(batch, answers, strict=True):
-        item, before = items[index], component.errored
-        chat = not isinstance(item.prompt, str)
-        (fraction,) = component(
-            prompts=[item.prompt],
-            completions=[[{"role": "assistant", "content": text}] if chat else text],
-            answer=[item.answer],
-            row=[item.row],
-        )
-        sums[index] += fraction
-        errored[index] += component.errored - before
+class _Fractions:
+    """What a component gives the samples of each task."""
+
+    def __init__(self, tasks: int) -> None:
+        self.sums = [0.0] * tasks
+        self.errored = [0] * tasks  # without a fraction, for whichever reason
+        self.inapplicable = [0] * tasks
+
+    def add(
+        self,
+        component: ComponentReward,
+        batch: Sequence[int],
+        answers: Sequence[tuple[str, list[int], bool]],
+        items: Sequence[Item],
+    ) -> None:
+        for index, (text, ids, _) in zip(batch, answers, strict=True):
+            item, before = items[index], component.errored
+            chat = not isinstance(item.prompt, str)
+            (fraction,) = component(
+                prompts=[item.prompt],
+                completions=[[{"role": "assistant", "content": text}] if chat else text],
+                completion_ids=[ids],
+                answer=[item.answer],
+                row=[item.row],
+            )
+            self.sums[index] += fraction or 0.0
+            self.inapplicable[index] += fraction is None
+            self.errored[index] += component.errored - before + (fraction is None)
+
+    def whole(self, samples: int) -> tuple[tuple[float | None, ...], tuple[int, ...]]:
+        sums = zip(self.sums, self.inapplicable, strict=True)
+        return tuple(None if n == samples else total for total, n in sums), tuple(self.errored)
 
 
-def prompt_text(tokenizer: PreTrainedTokenizerBase, prompt: Any) -> str:
+def prompt_text(
+    tokenizer: PreTrainedTokenizerBase, prompt: Any, chat_template_kwargs: Mapping[str, Any]
+) -> str:
     """Return a prompt as the model reads it; chat messages go through the tokenizer's template."""
     if isinstance(prompt, str):
         return prompt
-    text: str = tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
+    text: str = tokenizer.apply_chat_template(
+        prompt, tokenize=False, add_generation_prompt=True, **chat_template_kwargs
+    )
     return text
 
 
@@ -346,8 +378,8 @@ def _sample(
     prompts: Sequence[str],
     condition: Condition,
     special_tokens: bool,
-) -> list[tuple[str, int, bool]]:
-    """Text, length in tokens and whether the limit cut it, for one response a prompt."""
+) -> list[tuple[str, list[int], bool]]:
+    """Text, tokens with the end and whether the limit cut it, for one response a prompt."""
     from transformers import GenerationConfig
 
     inputs = tokenizer(
@@ -375,7 +407,6 @@ def _sample(
     answers = []
     for row in output[:, inputs["input_ids"].shape[1] :].tolist():
         end = next((place for place, token in enumerate(row) if token in ends), None)
-        kept = row if end is None else row[:end]
-        text = tokenizer.decode(kept, skip_special_tokens=True)
-        answers.append((text, len(kept) + (end is not None), end is None))
+        text = tokenizer.decode(row[:end], skip_special_tokens=True)
+        answers.append((text, row if end is None else row[: end + 1], end is None))
     return answers

@@ -103,6 +103,12 @@ class Bench:
         return grader in (self.partition.protocol["reward"], *judges, *parts)
 
     @property
+    def splits(self) -> dict[str, str]:
+        """Which split of each benchmark is asked, by the benchmark's name."""
+        further = {one.setting.benchmark: one.split for one in self.further}
+        return {self.task.benchmark: self.task.split, **further}
+
+    @property
     def held(self) -> HeldOut:
         """The benchmark of the task."""
         evaluation = self.study.evaluation
@@ -185,8 +191,9 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
         seed = bench.study.evaluation.seed + repeat
         tokenizer = bench.task.tokenizer(bench.cache)
         benchmarks = [bench.held, *bench.asked(tokenizer)]
+        template = bench.study.chat_template_kwargs
         for one in benchmarks:
-            check_lengths(model, tokenizer, one.items, one.max_tokens)
+            check_lengths(model, tokenizer, one.items, one.max_tokens, template)
         parts: list[Outcome] | None = None
         try:
             parts = [_evaluate(bench, one, model, tokenizer, seed, progress) for one in benchmarks]
@@ -208,10 +215,15 @@ def evaluate_base(bench: Bench, repeat: int, progress: Progress = silent) -> dic
             )
         except NothingScored as error:
             raise UsageError(f"evaluation of the base: {error}") from error
+    benchmark, split = bench.task.benchmark, bench.task.split
+    others = [
+        *outcome.component_blocks(benchmark, split, 0),
+        *_further_blocks(bench, further, 0),
+    ]
     return {
         "run": repeat + 1,
-        "evaluation": outcome.block(bench.task.benchmark, "validation", 0),
-        **_further_blocks(bench, further, 0),
+        "evaluation": outcome.block(benchmark, split, 0),
+        **({"evaluations": others} if others else {}),
         **{k: v for k, v in outcome.metrics().items() if not k.startswith("pass_at")},
         "cost": _cost((time.monotonic() - started) / 60, device),
     }
@@ -293,12 +305,12 @@ class _Run:
                 "files as the process that started them"
             )
         tokenizer = self.source.task.tokenizer(self.bench.cache)
-        check_lengths(model, tokenizer, self.source.partition.train, self.training.max_tokens)
-        holdout = self.bench.partition.holdout
-        check_lengths(model, tokenizer, holdout, self.bench.study.evaluated_tokens)
+        template = self.bench.study.chat_template_kwargs
+        train = self.source.partition.train
+        check_lengths(model, tokenizer, train, self.training.max_tokens, template)
         self.asked = self.bench.asked(tokenizer)
-        for one in self.asked:
-            check_lengths(model, tokenizer, one.items, one.max_tokens)
+        for one in (self.bench.held, *self.asked):
+            check_lengths(model, tokenizer, one.items, one.max_tokens, template)
         with self._folder() as folder:
             self.trainer = self._trainer(model, folder)
             self.recorder = self.trainer.recorder
@@ -510,19 +522,20 @@ class _Run:
         if self.outcome is None:
             return {}
         benchmark, steps = self.bench.task.benchmark, self.training.steps
+        splits = self.bench.splits
         further = [
-            outcome.block(name, "validation", step)
+            outcome.block(name, splits[name], step)
             for step, found in self.earlier.items()
             for name, outcome in found.items()
         ]
         along = {step: found[benchmark] for step, found in self.earlier.items()}
         for step, outcome in {**along, steps: self.outcome}.items():
-            further += outcome.component_blocks(benchmark, "validation", step)
-        further += _further_blocks(self.bench, self.further, steps).get("evaluations", [])
+            further += outcome.component_blocks(benchmark, splits[benchmark], step)
+        further += _further_blocks(self.bench, self.further, steps)
         return {
             **({"baseline": self.baseline.metrics()} if self.baseline is not None else {}),
             "method_metrics": self.outcome.metrics(),
-            "evaluation": self.outcome.block(benchmark, "validation", steps),
+            "evaluation": self.outcome.block(benchmark, splits[benchmark], steps),
             **({"evaluations": further} if further else {}),
         }
 
@@ -625,6 +638,7 @@ def _condition(bench: Bench, held: HeldOut, model: Any, seed: int) -> Condition:
         seed=seed + held.number * _BENCHMARK_SEEDS,
         batch_size=evaluation.batch_size,
         dtype=str(model.dtype).removeprefix("torch."),
+        chat_template_kwargs=bench.study.chat_template_kwargs,
     )
 
 
@@ -668,14 +682,12 @@ def _whole(
     return merged(parts, held.items, tokenizer, _condition(bench, held, model, seed))
 
 
-def _further_blocks(bench: Bench, outcomes: Sequence[Outcome], step: int) -> dict[str, Any]:
-    """Return the outcomes on the further benchmarks, where there are any."""
-    names = (one.setting.benchmark for one in bench.further)
-    blocks = [
-        outcome.block(name, "validation", step)
-        for name, outcome in zip(names, outcomes, strict=False)
+def _further_blocks(bench: Bench, outcomes: Sequence[Outcome], step: int) -> list[dict[str, Any]]:
+    """Return the outcomes on the further benchmarks."""
+    return [
+        outcome.block(one.setting.benchmark, one.split, step)
+        for one, outcome in zip(bench.further, outcomes, strict=False)
     ]
-    return {"evaluations": blocks} if blocks else {}
 
 
 def settle(study: StudyFile) -> None:

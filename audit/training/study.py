@@ -88,6 +88,8 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
     texts = [text for one in read for text in one.chosen.texts]
     with task_errors(path):
         partition = task.partition(texts)
+    if any("test" in one.split.lower() for one in (task, *read)):
+        partition = partition.with_test_opened()
     cache = ledger.folder.resolve()
     shared = ArmSource(task, partition, {})
     sources = {arm.name: _source(study, arm, shared, path, texts) for arm in study.arms}
@@ -129,6 +131,8 @@ def _source(
         task = task_of(arm.task, path, f"{table}.task")
         with task_errors(path, f"{table}.task"):
             partition = task.partition(held)
+        if shared.partition.protocol.get("test_opened"):
+            partition = partition.with_test_opened()
     given = study.training if arm.training.rewards == study.training.rewards else arm.training
     where = "training" if given is study.training else f"{table}.training"
     rewards = []
@@ -173,6 +177,10 @@ def pieces(bench: Bench) -> list[StudyPiece]:
         "device": study.training.device,
         "threads": study.training.threads,
     }
+    if study.chat_template_kwargs:
+        settings["chat_template_kwargs"] = study.chat_template_kwargs
+    if bench.task.split != "validation":
+        settings["split"] = bench.task.split
     if bench.further:
         asked = [(i.id, i.prompt, i.answer) for one in bench.further for i in one.chosen.items]
         settings["further"] = [asked, [one.block for one in bench.further]]

@@ -25,7 +25,10 @@ _CLIP_KEYS: dict[str, tuple[str, ...]] = {
     "adaptive": ("epsilon_low", "epsilon_high_max"),
     "region": ("divergence", "topology", "radius"),
 }
-_FILE_KEYS = ("holdout", "grader", "prompt", "answer", "id", "instruction")
+_FILE_KEYS = (
+    *("holdout", "grader", "prompt", "answer", "id"),
+    *("prompt_template", "instruction", "split"),
+)
 _HARNESS_KEYS = ("include_path", "filter")
 
 
@@ -132,7 +135,8 @@ class Training:
 class BenchmarkSettings:
     """``[[evaluation.benchmarks]]``: tasks of a file, evaluated beside those of the task.
 
-    Or a ``task`` of another tool, ``lm_eval:NAME``, which has its own data, prompts and grader.
+    Or a ``task`` of another tool, ``lm_eval:NAME``, which has its own data, split, prompts and
+    grader.
     ``samples`` and ``max_tokens`` 0 stand for those of ``[evaluation]``. With ``at_checkpoints``
     runs are evaluated on it after each of the study's ``checkpoints`` too.
     """
@@ -147,6 +151,8 @@ class BenchmarkSettings:
     answer: str = "answer"
     id: str = ""
     instruction: str = ""
+    prompt_template: str = "{prompt}"
+    split: str = "validation"
     holdout_tasks: int = 0
     samples: int = 0
     max_tokens: int = 0
@@ -264,6 +270,12 @@ class StudyFile:
         return self.evaluation.max_tokens or self.training.max_tokens
 
     @property
+    def chat_template_kwargs(self) -> Mapping[str, Any]:
+        """What the chat template is given besides the messages, one for all arms."""
+        given: Mapping[str, Any] = self.arms[0].training.trl.get(_TEMPLATE) or {}
+        return given
+
+    @property
     def launched(self) -> list[tuple[PlannedArm, int]]:
         """Every run, seeds outermost, so that a study cut short still holds pairs."""
         return [(arm, seed) for seed in self.seeds for arm in self.arms]
@@ -344,6 +356,7 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
     methods = sum(table["role"] == "method" for table in arms.values())
     if methods != 1:
         yield "arms", f"exactly one arm has the role 'method', not {methods}"
+    asked: dict[str, Any] = {}
     for name, table in arms.items():
         where, own = key_name("arms", name), table.get("training", {})
         yield from _clip_faults(table, where)
@@ -353,6 +366,13 @@ def _faults(content: Mapping[str, Any]) -> Iterator[Fault]:
         if "ddp_timeout" in own.get("trl", {}):
             yield f"{where}.training.trl.ddp_timeout", "is one for all arms; set it in [training]"
         training = _training({**shared, **own})
+        asked[name] = training.trl.get(_TEMPLATE)
+        first = next(iter(asked))
+        if asked[name] != asked[first]:
+            yield (
+                f"{where}.training.trl.{_TEMPLATE}",
+                f"differs from that of {first}; one evaluation asks all arms alike",
+            )
         if own:
             yield from _training_faults(training, f"{where}.training")
         if steps and max(steps) > training.steps:
@@ -413,6 +433,8 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
             "needs a lora_rank: with an adapter the base itself is the reference, without one no "
             "reference is kept",
         )
+    if isinstance(training.trl.get(_TEMPLATE), str):
+        yield f"{where}.trl.{_TEMPLATE}", "expected a table"
     names = [one.called for one in training.rewards]
     for index, name in enumerate(names):
         if name in (*names[:index], *_NAMES_TAKEN):
@@ -465,6 +487,7 @@ def _training_faults(training: Training, where: str) -> Iterator[Fault]:
 _STATED = ("adapter_key", "manifest_ref", "diagnostic_only", "evaluation_protocol", "provenance")
 # The process rests on them, and where a checkpoint is taken says nothing of an arm.
 _SAME_FOR_ALL = ("device", "threads", "save_steps")
+_TEMPLATE = "chat_template_kwargs"
 _NAMES_TAKEN = ("accuracy", "target")
 _DATA_KEYS = ("train_prompts", "where", "order", "model", "revision", "dtype")
 OWN_TASK_KEYS: dict[str, tuple[str, ...]] = {
@@ -473,6 +496,6 @@ OWN_TASK_KEYS: dict[str, tuple[str, ...]] = {
         *("warm_up_steps", "warm_up_schedule", "warm_up_batch", "warm_up_learning_rate"),
     ),
     "gsm8k": _DATA_KEYS,
-    "jsonl": (*_DATA_KEYS, "train", "mixture", "instruction"),
+    "jsonl": (*_DATA_KEYS, "train", "mixture", "prompt_template", "instruction"),
 }
 """Keys of ``[task]`` that ``[arms.NAME.task]`` may set: the others make the evaluation."""

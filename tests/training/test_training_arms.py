@@ -126,6 +126,9 @@ def test_a_component_is_a_metric_of_every_arm_and_the_grader_is_one_for_all(rewa
             assert all(0 <= score <= 1 for score in near["scores"])
             right = run["evaluation"]["correct"]
             assert all(s >= c / 2 for s, c in zip(near["scores"], right, strict=True))
+    for one in rewarded["base_evaluations"]:
+        (near,) = one["evaluations"]
+        assert (near["metric"], near["checkpoint_step"], len(near["scores"])) == ("near", 0, 20)
     compared = audit.analyse(from_document(rewarded)).comparisons
     assert {c.metric for c in compared} == {"accuracy", "near"}
 
@@ -272,6 +275,27 @@ def test_what_no_arm_can_have_is_named(old: str, new: str, says: str, tmp_path: 
 
 
 @pytest.mark.parametrize(
+    ("claim", "says"),
+    [
+        ('metric = "near"\nagainst = "plain"', None),
+        ('metric = "near"\nagainst = "plain"\ncheckpoints = [1, 3]', None),
+        ('metric = "near"\nagainst = "base"', None),
+        ('metric = "far"\nagainst = "plain"', r"claims\[0\]: .*far"),
+        ('metric = "exact_match"\nagainst = "plain"', r"claims\[0\]: .*exact_match"),
+    ],
+)
+def test_a_claim_may_be_about_a_component_of_the_reward(
+    claim: str, says: str | None, tmp_path: Path
+) -> None:
+    text = REWARDED + f'[[claims]]\narm = "shaped"\ndirection = "gain"\n{claim}\n'
+    if says is None:
+        assert bench_of(tmp_path, text).study.claims
+        return
+    with pytest.raises(InputError, match=says):
+        bench_of(tmp_path, text)
+
+
+@pytest.mark.parametrize(
     ("given", "says"),
     [
         ({"weight_decai": 0.1}, "TRL has no such field; did you mean 'weight_decay'?"),
@@ -332,7 +356,7 @@ def loaded(folder: Path, source: str, **changes: Any) -> ComponentReward:
     return part.load({0: {"size": 1}, 1: {"size": 2}})
 
 
-def called(reward: ComponentReward, texts: list[str]) -> list[float]:
+def called(reward: ComponentReward, texts: list[str]) -> list[float | None]:
     count = len(texts)
     return reward(
         prompts=["p"] * count, completions=texts, answer=["a"] * count, row=list(range(count))
@@ -342,6 +366,21 @@ def called(reward: ComponentReward, texts: list[str]) -> list[float]:
 def test_a_function_of_trl_sees_every_column_of_the_row(tmp_path: Path) -> None:
     reward = loaded(tmp_path, "def f(completions, size, answer, **_): return [1 / s for s in size]")
     assert called(reward, ["x", "y"]) == [1.0, 0.5]
+
+
+def test_the_fields_of_prompt_and_answer_reach_a_function_of_trl_by_their_own_names(
+    tmp_path: Path,
+) -> None:
+    source = (
+        "def f(completions, solution, answer, trainer_state=None, **others):\n"
+        "    assert trainer_state is None and set(others) == {'prompts', 'row', 'question'}\n"
+        "    return [c == s == int(a) for c, s, a in zip(completions, solution, answer)]"
+    )
+    (tmp_path / "shapes.py").write_text(source)
+    fields = {"question": "1 + 1", "solution": 2, "answer": "none", "prompt": "1", "row": 7}
+    columns = {0: {**fields, "trainer_state": "of the file"}}
+    reward = component(tmp_path, Reward("shapes:f")).load(columns)
+    assert reward(prompts=["p"], completions=[2], answer=["2"], row=[0]) == [1.0]
 
 
 def test_an_exception_costs_one_response_of_the_batch_and_is_counted(tmp_path: Path) -> None:
@@ -369,9 +408,21 @@ def test_a_component_that_ends_the_program_costs_one_response_too(
 @pytest.mark.parametrize("value", ["2", "-0.1", "None", "'1'", "float('nan')"])
 def test_what_is_no_fraction_is_refused_whatever_on_error_says(value: str, tmp_path: Path) -> None:
     for head in ("(response, answer): return ", "(completions, **_): return len(completions) * ["):
+        if value == "None" and "[" in head:
+            continue  # TRL's word for what is not rewarded
         text = f"def f{head}{value}{']' * ('[' in head)}"
         with pytest.raises(WrongVerdict, match="not a fraction"):
             called(loaded(tmp_path, text, on_error="wrong"), ["x"])
+
+
+def test_a_function_of_trl_may_leave_a_response_out(tmp_path: Path) -> None:
+    source = "def f(completions, **_): return [float(c) if c else None for c in completions]"
+    for on_error in ("fail", "wrong"):
+        reward = loaded(tmp_path, source, on_error=on_error)
+        assert called(reward, ["", "1"]) == [None, 1.0]
+        assert reward.errored == 0
+    assert called(reward, ["", "x", "1"]) == [None, 0.0, 1.0]
+    assert reward.errored == 1
 
 
 # ---- rows

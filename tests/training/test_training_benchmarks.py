@@ -32,6 +32,7 @@ holdout = "halves.jsonl"
 grader = "judge:ends"
 id = "name"
 instruction = "+0="
+split = "test"
 holdout_tasks = 4
 """
 CLAIM = """\
@@ -86,6 +87,8 @@ def test_the_base_and_every_run_are_evaluated_on_each(path: Path) -> None:
         doubles, halves = found.values()
         assert [doubles["samples"], halves["samples"]] == [[3] * 10, [2] * 4]
         assert halves["task_ids"] == ["h0", "h1", "h2", "h3"]
+        splits = [block["split"] for block in (one["evaluation"], doubles, halves)]
+        assert splits == ["validation", "validation", "test"]
         assert doubles["condition"]["max_tokens"] == 3
         assert halves["condition"]["max_tokens"] == one["evaluation"]["condition"]["max_tokens"]
         seeds = {b["condition"]["seed"] for b in (one["evaluation"], doubles, halves)}
@@ -100,6 +103,20 @@ def test_the_base_and_every_run_are_evaluated_on_each(path: Path) -> None:
     # Two clips that both hardly act may train the same answers; which do depends on the processor.
     found_in_controls = {f.rule for f in audit.verify(results).findings if "/controls" in f.pointer}
     assert found_in_controls <= {"SEED004"}
+
+
+def test_a_test_split_that_is_evaluated_was_opened(path: Path, tmp_path: Path) -> None:
+    for split in ("test", "validation"):
+        path.write_text(path.read_text().replace('"test"', f'"{split}"'))
+        bench = prepare(read_study(path), str(path), Ledger(tmp_path / "x.runs"))
+        opened = split == "test"
+        assert bench.splits == {
+            "addition-20": "validation",
+            "doubles": "validation",
+            "halves": split,
+        }
+        assert bench.partition.dataset["test_read"] is opened
+        assert {bench.protocol(arm)["test_opened"] for arm in bench.study.arms} == {opened}
 
 
 def along_the_training(study: str) -> str:

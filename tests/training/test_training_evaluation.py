@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from audit.training.components import ComponentReward
 from audit.training.evaluation import Condition, Outcome, evaluate, outcome_of
 from audit.training.rewards import Score
 
@@ -111,6 +112,54 @@ def test_a_response_cut_by_the_limit_is_counted_as_truncated(
     assert sum(outcome.truncated) > 150
 
 
+def test_a_component_gets_the_tokens_of_an_answer_with_its_end(
+    model: Any, task: Any, cache: Path
+) -> None:
+    tokens = task.tokenizer(cache)
+    seen: list[tuple[str, list[int]]] = []
+
+    def read(completions: Any, completion_ids: Any, **_: Any) -> list[float]:
+        seen.extend(zip(completions, completion_ids, strict=True))
+        return [len(ids) / 4 for ids in completion_ids]
+
+    items = task.partition().holdout
+    component = ComponentReward("length", read, "wrong", {}, batched=True)
+    outcome = evaluate(model, tokens, items, task.scorer, condition(), components=[component])
+    assert component.errored == 0
+    (totals, _) = outcome.components["length"]
+    assert totals == tuple(count / 4 for count in outcome.tokens)
+    ended = [ids for _, ids in seen if ids[-1] == tokens.eos_token_id]
+    assert len(ended) == len(seen) - sum(outcome.truncated) > 0
+    assert all(tokens.decode(ids, skip_special_tokens=True) == text for text, ids in seen)
+
+
+def test_answers_to_which_a_component_does_not_apply_have_no_score_and_are_counted(
+    model: Any, task: Any, cache: Path
+) -> None:
+    def read(completions: Any, row: Any, **_: Any) -> list[float | None]:
+        return [
+            None if place % 4 == 0 or "7" in c else 1.0
+            for c, place in zip(completions, row, strict=True)
+        ]
+
+    items = task.partition().holdout[:12]
+    component = ComponentReward("sevenless", read, "wrong", {}, batched=True)
+    tokens = task.tokenizer(cache)
+    outcome = evaluate(model, tokens, items, task.scorer, condition(), components=[component])
+    asked = [item.id for item in items if item.row % 4]
+    (block,) = outcome.component_blocks("b", "validation", 0)
+    assert set(block["task_ids"]) <= set(asked)
+    assert 0 < sum(block["errored"]) < 4 * len(asked)
+    for score, errored, samples in zip(
+        block["scores"], block["errored"], block["samples"], strict=True
+    ):
+        assert (score, samples) == ((4 - errored) / 4, 4)
+    assert outcome_of(json.loads(json.dumps(asdict(outcome)))) == outcome
+    component.function = lambda completions, **_: [None] * len(completions)
+    nowhere = evaluate(model, tokens, items, task.scorer, condition(), components=[component])
+    assert nowhere.component_blocks("b", "validation", 0) == []
+
+
 def test_pass_at_k_is_the_share_of_k_subsets_with_a_right_answer() -> None:
     def outcome(correct: tuple[int, ...]) -> Outcome:
         zeros = (0,) * len(correct)
@@ -171,9 +220,10 @@ def test_a_plain_prompt_is_read_with_the_special_tokens_that_training_gives_it(
     assert read == tokens(text=[i.prompt for i in items])["input_ids"]
     assert {ids[0] for ids in read} == {tokens.unk_token_id}
     read.clear()
-    tokens.chat_template = "{{ '<unk>' + messages[0]['content'] }}"
+    tokens.chat_template = "{{ begin + messages[0]['content'] }}"
     chat = [replace(i, prompt=[{"role": "user", "content": i.prompt}]) for i in items]
-    evaluate(model, tokens, chat, task.scorer, condition(samples=1))
+    given = condition(samples=1, chat_template_kwargs={"begin": "<unk>"})
+    evaluate(model, tokens, chat, task.scorer, given)
     assert read == tokens(text=[i.prompt for i in items])["input_ids"]
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from audit.config import faults_in_words
 from audit.errors import AuditError, InputError, UsageError
-from audit.training.arms import task_errors, task_of
+from audit.training.arms import changed, task_errors, task_of
 from audit.training.ledger import Ledger
 from audit.training.reward_program import reward_program
 from audit.training.rewards import Score
@@ -250,6 +250,27 @@ def test_a_reward_that_raises_on_everything_stops_the_study_before_it_trains(
     assert list((path.parent / "results.json.runs").glob("*.json")) == []
 
 
+def test_the_evaluation_asks_through_the_chat_template_as_the_training_does(
+    study_path: Any,
+) -> None:
+    from audit.training.run import evaluate_base
+
+    given = '[training.trl]\nchat_template_kwargs = {mood = "calm"}\n[evaluation]'
+    path = study_path(("[evaluation]", given))
+    template = path.parent / "tiny-chat" / "chat_template.jinja"
+    template.write_text("{{ mood }} " + template.read_text())
+    bench = prepare(read_study(path), str(path), Ledger(path.parent / "x"))
+    condition = evaluate_base(bench, 0)["evaluation"]["condition"]
+    asked = [
+        f"calm user: What is {n} plus {n}?\n\nAnswer with a number.\nassistant: " for n in range(4)
+    ]
+    assert condition["prompt_sha256"] == hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+    calm = {piece.fingerprint for piece in pieces(bench)}
+    path.write_text(path.read_text().replace('"calm"', '"angry"'))
+    angry = prepare(read_study(path), str(path), Ledger(path.parent / "x"))
+    assert not calm & {piece.fingerprint for piece in pieces(angry)}
+
+
 @pytest.mark.slow
 def test_processes_that_train_together_all_say_why_the_base_cannot_be_evaluated(
     study_path: Any,
@@ -396,6 +417,11 @@ def test_holdout_ids_are_texts_or_numbers_that_differ(
             {"dtype": "float8"},
             ("task.dtype", 'expected "float32", "bfloat16" or "float16", found "float8"'),
         ),
+        (
+            {"prompt_template": "{text}"},
+            ("task.prompt_template", 'expected text like "Question: {prompt}", found "{text}"'),
+        ),
+        ({"split": "train"}, ("task.split", 'expected "validation" or "test", found "train"')),
         ({"test_read": "no"}, ("task.test_read", 'expected true or false, found "no"')),
         ({"instructions": "a"}, ("task.instructions", "unknown key; did you mean 'instruction'?")),
         ({"name": "json"}, ("task.name", 'expected "addition", "gsm8k" or "jsonl", found "json"')),
@@ -410,6 +436,10 @@ def test_settings_that_no_task_has_are_named(settings: Any, fault: tuple[str, st
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        (
+            {"split": "test", "test_read": False},
+            "task.test_read: false, but the holdout is the test split",
+        ),
         ({"answer": "question"}, "task.answer: 'question' is the field of the prompt"),
         ({"reward": "equal"}, "task.reward: must be exact_match, math_equal, math_verify or 'm"),
         ({"reward": "my reward:f"}, "task.reward: must be exact_match, math_equal, math_verify or"),
@@ -506,7 +536,8 @@ def test_rows_of_several_files_are_filtered_mixed_and_put_in_one_order(
     )
     assert [item.columns["level"] for item in partition.train] == [3, 2.5, 2]
     assert [item.row for item in partition.train] == [0, 5, 2]
-    assert partition.train[1].columns == {"level": 2.5, "tags": ["x"]}
+    own = {"question": "more 2.5?", "answer": "1"}
+    assert partition.train[1].columns == {**own, "level": 2.5, "tags": ["x"]}
     assert len(partition.dataset["mixture_sha256"]) == 1
 
 
@@ -562,6 +593,11 @@ def test_prompts_become_chat_where_the_tokenizer_has_a_template(
         [SYSTEM, user("1 and 1?\n\nBe brief.")],
         [user("How much are 2 and 2?\n\nBe brief.")],
     ]
+    assert prompts(character_model, instruction="Be brief.", prompt_template="{{Q}} {prompt}") == [
+        [user("{{Q}} What is 1 plus 1?\n\nBe brief.")],
+        [SYSTEM, user("{{Q}} 1 and 1?\n\nBe brief.")],
+        [user("{{Q}} How much are 2 and 2?\n\nBe brief.")],
+    ]
     with pytest.raises(InputError, match=r"train\.jsonl:2: question: chat messages, but .*plain"):
         prompts(plain)
     (tmp_path / "train.jsonl").write_bytes(GOOD)
@@ -569,6 +605,20 @@ def test_prompts_become_chat_where_the_tokenizer_has_a_template(
         "What is 1 plus 1?\n\nBe brief.",
         "How much are 2 and 2?\n\nBe brief.",
     ]
+
+
+def test_an_arm_may_set_its_training_prompts_in_a_template_of_its_own(study_path: Any) -> None:
+    path = study_path()
+    own = '[arms.fixed-clip.task]\nprompt_template = "Question: {prompt}"\n'
+    path.write_text(path.read_text() + own)
+    bench = prepare(read_study(path), str(path), Ledger(path.parent / "x"))
+    method, control = bench.study.arms
+    (asked,) = bench.source(control).partition.train[0].prompt
+    assert asked["content"] == "Question: What is 20 plus 20?\n\nAnswer with a number."
+    (held,) = bench.held.items[0].prompt
+    assert held["content"] == "What is 0 plus 0?\n\nAnswer with a number."
+    fields = changed([bench.protocol(method), bench.protocol(control)])
+    assert {"task_prompt_template", "training_data_sha256"} <= set(fields)
 
 
 def test_roles_that_the_template_refuses_are_named_before_training(

@@ -114,6 +114,8 @@ def test_the_base_is_found_as_good_as_the_harness_finds_it(path: Path) -> None:
     assert found["benchmark"] == "sums"
     assert found["task_ids"] == [str(n) for n in range(10)]
     assert found["samples"] == [2] * 10
+    assert found["split"] == "test"
+    assert document["dataset"]["test_read"] is True
     import lm_eval
     from lm_eval.models.huggingface import HFLM
     from lm_eval.tasks import TaskManager

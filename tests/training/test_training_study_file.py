@@ -100,6 +100,16 @@ def test_a_study_file_is_read_with_its_defaults(tmp_path: Path) -> None:
         ),
         ("epsilon_high = 0.28", "epsilon_high = 0.28\nradius = 1.0", "radius: means nothing"),
         ("epsilon_high = 0.28", "epsilon_hi = 0.28", "did you mean 'epsilon_high'"),
+        (
+            "[task]",
+            "[training.trl]\nchat_template_kwargs = '{}'\n[task]",
+            "training.trl.chat_template_kwargs: expected a table",
+        ),
+        (
+            "[arms.plain]",
+            "[arms.plain.training.trl]\nchat_template_kwargs = {a = 1}\n[arms.plain]",
+            "arms.plain.training.trl.chat_template_kwargs: differs from that of wide",
+        ),
         ("[task]", "[training]\nrounds = 0\n[task]", "training.rounds: expected 1 or more"),
         ("[task]", "[training]\nrounds = 1.5\n[task]", "expected a whole number, found 1.5"),
         ("[task]", "[training]\nuse_vllm = 1\n[task]", "expected true or false, found 1"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Item:
     """One prompt with its gold answer.
 
     ``prompt`` is text or a list of chat messages. ``row`` is the item's place in its source, and
-    ``columns`` what else its row says, for rewards, filters and orders.
+    ``columns`` what its row says, for rewards, filters and orders.
     """
 
     id: str
@@ -52,6 +52,14 @@ class Partition:
         asked = [[item.prompt, item.answer, dict(item.columns)] for item in self.train]
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
+    def with_test_opened(self) -> Partition:
+        """Return it as one of a study that reads a test split."""
+        return replace(
+            self,
+            dataset={**self.dataset, "test_read": True},
+            protocol={**self.protocol, "test_opened": True},
+        )
+
 
 class Task(Protocol):
     """A task as the study runs it; settings it cannot work with raise ``UsageError``."""
@@ -59,6 +67,10 @@ class Task(Protocol):
     @property
     def benchmark(self) -> str:
         """Name under which outcomes are reported."""
+
+    @property
+    def split(self) -> str:
+        """Split of the benchmark that is held out."""
 
     @property
     def order(self) -> str:

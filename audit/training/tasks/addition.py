@@ -77,6 +77,11 @@ class Addition:
         return f"addition-{self.limit}"
 
     @property
+    def split(self) -> str:
+        """Split of the benchmark that is held out."""
+        return "validation"
+
+    @property
     def scorer(self) -> Scorer:
         """The sum to the letter, with its leading zero."""
         return exact_match

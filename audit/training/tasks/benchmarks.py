@@ -57,6 +57,10 @@ class FurtherBenchmark(Protocol):
         """What the study file says of it."""
 
     @property
+    def split(self) -> str:
+        """Split of it that is asked."""
+
+    @property
     def chosen(self) -> Candidates:
         """What is asked, not yet as a model is asked it."""
 
@@ -80,6 +84,11 @@ class FileBenchmark:
     questions: Questions
     rows: Rows
     chosen: Candidates
+
+    @property
+    def split(self) -> str:
+        """Split of it that the file is."""
+        return self.setting.split
 
     @property
     def block(self) -> dict[str, Any]:
@@ -118,7 +127,13 @@ def read_benchmark(setting: BenchmarkSettings, folder: Path) -> FileBenchmark:
     """
     program = program_of(folder, setting.grader, "grader")
     questions = Questions(
-        setting.prompt, setting.answer, setting.id, setting.instruction, setting.grader, program
+        setting.prompt,
+        setting.answer,
+        setting.id,
+        setting.instruction,
+        setting.grader,
+        program,
+        setting.prompt_template,
     )
     rows = read_rows(folder / setting.holdout)
     every = questions.candidates(rows, questions.ids(rows))

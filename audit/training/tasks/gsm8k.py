@@ -63,6 +63,11 @@ class Gsm8k:
         return "gsm8k"
 
     @property
+    def split(self) -> str:
+        """Split of the benchmark that is held out."""
+        return "validation"
+
+    @property
     def scorer(self) -> Scorer:
         """Equality of the final numbers."""
         return math_equal

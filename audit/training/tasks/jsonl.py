@@ -36,10 +36,12 @@ class JsonlSettings:
 
     ``train``, ``holdout`` and a local ``model`` are relative to the study file. ``prompt``,
     ``answer`` and ``id`` name fields of a row; without ``id`` a holdout row is ``holdout-<row>``,
-    counted from 0. ``train_prompts`` and ``holdout_tasks`` take the first rows (0: all).
+    counted from 0. ``prompt_template`` has ``{prompt}`` where the prompt goes, and ``instruction``
+    follows it. ``train_prompts`` and ``holdout_tasks`` take the first rows (0: all).
     ``where`` and ``order`` act on the training rows before that, ``mixture`` adds rows of further
-    files after it. ``test_read`` and ``gold_in_generation`` say what only the user knows of the
-    files, and are left out of the results where not given.
+    files after it. ``split`` is that of the benchmark which the holdout is. ``test_read`` and
+    ``gold_in_generation`` say what only the user knows of the files, and are left out of the
+    results where not given.
     """
 
     benchmark: str
@@ -61,11 +63,15 @@ class JsonlSettings:
     dtype: Dtype = "float32"
     test_read: bool | None = None
     gold_in_generation: bool | None = None
+    split: str = "validation"
+    prompt_template: str = "{prompt}"
 
     def __post_init__(self) -> None:
         """Refuse settings of which no task can be made."""
         if self.prompt == self.answer:
             raise UsageError(f"answer: {self.answer!r} is the field of the prompt")
+        if self.split == "test" and self.test_read is False:
+            raise UsageError("test_read: false, but the holdout is the test split")
 
     def beside(self, folder: Path) -> Jsonl:
         """Return the task, its files and its reward found from the study file's folder."""
@@ -92,6 +98,11 @@ class Jsonl:
         return self.settings.benchmark
 
     @property
+    def split(self) -> str:
+        """Split of the benchmark that is held out."""
+        return self.settings.split
+
+    @property
     def order(self) -> str:
         """Order of the training rows; empty where each run shuffles them by its seed."""
         return self.settings.order
@@ -112,6 +123,7 @@ class Jsonl:
             settings.instruction,
             settings.reward,
             self.program,
+            settings.prompt_template,
         )
 
     def partition(self, further: Sequence[str] = ()) -> Partition:
@@ -164,9 +176,9 @@ class Jsonl:
                 "source_sha256": train.sha256,
                 "partition_sha256": {
                     "train": train.lines_sha256,
-                    "validation": holdout.lines_sha256,
+                    settings.split: holdout.lines_sha256,
                 },
-                "partition": "a file each for train and validation",
+                "partition": f"a file each for train and {settings.split}",
                 **({"mixture_sha256": [rows.sha256 for rows in others]} if others else {}),
             },
             protocol={

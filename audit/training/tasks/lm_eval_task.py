@@ -59,6 +59,7 @@ class LmEvalBenchmark:
     chosen: Candidates
     judge: LmEvalJudge
     block: dict[str, Any]
+    split: str
 
     def asked(self, tokens: PreTrainedTokenizerBase) -> tuple[Item, ...]:
         """Return its items as a model with such a tokenizer is asked them."""
@@ -95,7 +96,7 @@ def read_lm_eval(setting: BenchmarkSettings, folder: Path) -> LmEvalBenchmark:
         "grader": f"{setting.task} {judge.filter}",
         "grader_sha256": _sha256(task),
     }
-    return LmEvalBenchmark(setting, chosen, judge, block)
+    return LmEvalBenchmark(setting, chosen, judge, block, _split(task))
 
 
 @lru_cache(maxsize=16)
@@ -159,6 +160,13 @@ def _filter(setting: BenchmarkSettings, task: Any) -> str:
 def _filters(task: Any) -> dict[str, Any]:
     # The harness keeps them to itself, and applies them to all responses of a task at once.
     return {one.name: one for one in task._filters}
+
+
+def _split(task: Any) -> str:
+    """Return the split that the harness asks: that of the test, where the task names one."""
+    config = task.config
+    named = config.test_split or config.validation_split
+    return str(named or ("test" if task.has_test_docs() else "validation"))
 
 
 def _documents(setting: BenchmarkSettings, task: Any) -> Candidates:

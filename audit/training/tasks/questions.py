@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Fields of a row, what is appended to a prompt, and the grader.
+    """Fields of a row, what a prompt is set in, and the grader.
 
     ``prompt``, ``answer`` and ``id`` name fields; without ``id`` a task is ``holdout-<row>``,
-    counted from 0. ``program`` is the grader where it is the user's own.
+    counted from 0. ``template`` has ``{prompt}`` where the prompt goes; the instruction follows
+    after an empty line. ``program`` is the grader where it is the user's own.
     """
 
     prompt: str
@@ -35,6 +36,7 @@ class Questions:
     instruction: str
     grader: str
     program: RewardProgram | None
+    template: str = "{prompt}"
 
     @property
     def scorer(self) -> Scorer:
@@ -56,14 +58,13 @@ class Questions:
 
     def candidates(self, rows: Rows, ids: list[str], offset: int = 0) -> Candidates:
         """Read rows as items, not yet as the model is asked."""
-        own = (self.prompt, self.answer)
         items = [
             Item(
                 name,
                 _prompt(row, self.prompt),
                 self._answer(row),
                 number,
-                {k: _column(row, k) for k in row.fields if k not in own},
+                {name: _column(row, name) for name in row.fields},
             )
             for number, (name, row) in enumerate(zip(ids, rows.rows, strict=True), start=offset)
         ]
@@ -107,7 +108,7 @@ class Questions:
         tokens: PreTrainedTokenizerBase,
         offset: int = 0,
     ) -> Iterator[Item]:
-        """Yield the items as the model is asked: with the instruction, and as chat where it can."""
+        """Yield the items as the model is asked: set in the template, and as chat where it can."""
         from jinja2 import TemplateError
 
         tried: set[tuple[str, ...]] = set()
@@ -130,13 +131,11 @@ class Questions:
             yield replace(item, prompt=prompt)
 
     def _instructed(self, prompt: Any) -> Any:
-        instruction = self.instruction
-        if not instruction:
-            return prompt
         if isinstance(prompt, str):
-            return f"{prompt}\n\n{instruction}"
+            text = self.template.replace("{prompt}", prompt)
+            return f"{text}\n\n{self.instruction}" if self.instruction else text
         *before, last = prompt
-        return [*before, {**last, "content": f"{last['content']}\n\n{instruction}"}]
+        return [*before, {**last, "content": self._instructed(last["content"])}]
 
 
 def _column(row: TaskRow, field: str) -> Any:
