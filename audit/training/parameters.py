@@ -1,4 +1,4 @@
-"""A hash of what a model would train: the proof that two arms started from the same weights."""
+"""What a model would train: whether it is sound, and a hash, the proof that arms start alike."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch import nn
+
+
+def all_finite(model: nn.Module) -> bool:
+    """Whether all parameters are finite numbers."""
+    return all(bool(parameter.isfinite().all()) for parameter in model.parameters())
 
 
 def parameters_sha256(model: nn.Module) -> str:

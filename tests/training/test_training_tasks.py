@@ -108,6 +108,14 @@ def test_the_published_file_splits_into_the_published_partitions(tmp_path: Path)
         verified_lines(changed)
 
 
+def test_a_warm_up_that_leaves_no_finite_weights_is_refused(tmp_path: Path) -> None:
+    task = Addition(
+        limit=20, train_prompts=10, holdout_tasks=5, warm_up_steps=3, warm_up_learning_rate=1e30
+    )
+    with pytest.raises(UsageError, match=r"^warm_up_learning_rate: leaves weights that are no fin"):
+        task.prepare(tmp_path)
+
+
 def test_a_gsm8k_file_of_a_name_that_no_file_has_is_named() -> None:
     with pytest.raises(InputError, match=r"^a\\0b: cannot be read: embedded null byte"):
         verified_lines(Path("a\0b"))

@@ -121,10 +121,18 @@ class Addition:
         return Item(prompt.rstrip("="), prompt, f"{a + b:0{width}d}", row, columns)
 
     def prepare(self, cache: Path) -> dict[str, Any]:
-        """Warm the base up, unless the cache holds it, and describe it."""
-        from audit.training.parameters import parameters_sha256
+        """Warm the base up, unless the cache holds it, and describe it.
+
+        Raises
+        ------
+        UsageError
+            When its weights are no finite numbers.
+        """
+        from audit.training.parameters import all_finite, parameters_sha256
 
         model = self.fresh_model(cache)
+        if not all_finite(model):
+            raise UsageError("warm_up_learning_rate: leaves weights that are no finite numbers")
         path = self._base_path(cache)
         name = {
             "public_id": f"generated:{self.benchmark}-qwen2-{self.hidden_size}x{self.layers}",

@@ -48,10 +48,10 @@ class Checkpoint:
         UsageError
             When the model cannot be loaded, or has weights that are no finite numbers.
         """
-        from audit.training.parameters import parameters_sha256
+        from audit.training.parameters import all_finite, parameters_sha256
 
         model = self.fresh_model()
-        if not all(weights.isfinite().all() for weights in model.parameters()):
+        if not all_finite(model):
             raise UsageError(f"model: {self.model} has weights that are no finite numbers")
         revision = self.revision or getattr(model.config, "_commit_hash", None)
         folder = Path(self.model)
