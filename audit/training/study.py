@@ -88,7 +88,8 @@ def prepare(study: StudyFile, path: str, ledger: Ledger) -> Bench:
     texts = [text for one in read for text in one.chosen.texts]
     with task_errors(path):
         partition = task.partition(texts)
-    if any("test" in one.split.lower() for one in (task, *read)):
+    splits = [task.split, *(one.split for one in read)]
+    if any("test" in split.lower() for split in splits):
         partition = partition.with_test_opened()
     cache = ledger.folder.resolve()
     shared = ArmSource(task, partition, {})

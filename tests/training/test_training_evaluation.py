@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_counts_and_another_seed_others(
     model: Any, task: Any, cache: Path
 ) -> None:
     first, again, other = (sample(model, task, cache, seed=s) for s in (5, 5, 6))
-    assert first == again
+    assert replace(again, date=first.date) == first
     assert first.correct != other.correct
 
 
