@@ -77,7 +77,9 @@ def test_a_run_that_is_trained_again_costs_what_all_its_attempts_did(
     def attempt(minutes: float, at_once: float, **more: Any) -> dict[str, Any]:
         return {"cost": {"minutes": minutes, "devices": 1, "runs_at_once": at_once}, **more}
 
-    starts = {} if counted is None else {"resumed": [{"minutes": 0.5}, {"minutes": counted}]}
+    starts: dict[str, Any] = {}
+    if counted is not None:
+        starts = {"resumed": [{"minutes": 0.5}, {"minutes": counted}]}
     before = attempt(*failed, failure="no memory", earlier_failures=["no disk"])
     run = with_attempt(attempt(*after, **starts), before)
     assert run["earlier_failures"] == ["no disk", "no memory"]

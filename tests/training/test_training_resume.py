@@ -164,7 +164,8 @@ def test_a_lock_that_was_deleted_or_taken_meanwhile_is_no_error_at_the_end(tmp_p
 def test_a_lock_is_whole_from_its_first_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, link = [], os.link
+    seen: list[int] = []
+    link = os.link
 
     def watched(part: Path, path: Path) -> None:
         link(part, path)
