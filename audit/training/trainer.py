@@ -339,9 +339,8 @@ class AuditedGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl ships no typ
                 whole = _joined(outputs, self._tokenizer.pad_token_id)
                 every_score = torch.cat(scores)
                 for name, values in logged.items():
-                    values[before.get(name, 0) :] = of_all_draws(
-                        name, values[before.get(name, 0) :], drawn
-                    )
+                    start = before.get(name, 0)
+                    values[start:] = of_all_draws(name, values[start:], drawn)
                 logged["reward"][-1] = every_score.mean().item()
                 logged["reward_std"][-1] = every_score.std().item()
                 return whole, rows, torch.cat(counts), every_score

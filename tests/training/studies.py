@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -93,6 +94,16 @@ def launch(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
+
+
+def dead_lock(folder: Path) -> Path:
+    """Leave the lock of a process that is gone."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    lock = folder / "lock"
+    holder = {"process": gone.pid, "host": platform.node(), "since": "2026-01-01T00:00:00+00:00"}
+    lock.write_text(json.dumps(holder))
+    return lock
 
 
 def verified(document: Any, folder: Path) -> Any:

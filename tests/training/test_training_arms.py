@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +27,7 @@ from audit.training.study import pieces, prepare
 from audit.training.study_file import Reward, read_study
 from audit.training.tasks import Item
 from audit.training.tasks.selection import arranged
-from training.studies import STUDY, audit_train
+from training.studies import STUDY, audit_train, dead_lock
 
 FIXED = 'clip = "fixed"\nepsilon_low = 0.2\nepsilon_high = 0.28\n'
 HEAD = STUDY.partition("[arms.")[0].replace('level = "full"', 'level = "summary"')
@@ -479,11 +476,8 @@ def test_one_study_at_a_time_holds_a_folder(tmp_path: Path) -> None:
 
 
 def test_the_lock_of_a_process_that_is_gone_is_passed_over_here_alone(tmp_path: Path) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    lock = tmp_path / "lock"
-    holder = {"process": gone.pid, "host": platform.node(), "since": "2026-01-01T00:00:00+00:00"}
-    lock.write_text(json.dumps(holder))
+    lock = dead_lock(tmp_path)
+    holder = json.loads(lock.read_text())
     with Ledger(tmp_path).held():
         assert json.loads(lock.read_text())["process"] == os.getpid()
     lock.write_text(json.dumps({**holder, "host": "elsewhere"}))

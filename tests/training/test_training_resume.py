@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import random
 import signal
-import subprocess
-import sys
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,7 +16,7 @@ from audit.errors import InputError, UsageError
 from audit.training.ledger import Ledger
 from audit.training.study import pieces, prepare
 from audit.training.study_file import read_study
-from training.studies import audit_train, launch, without_times
+from training.studies import audit_train, dead_lock, launch, without_times
 
 
 @pytest.mark.slow
@@ -132,16 +129,6 @@ def test_a_disk_that_refuses_is_one_line_and_leaves_no_part(tmp_path: Path) -> N
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="file: cannot be made: File exists"):
         Ledger(tmp_path / "file").put("a", "f", {})
-
-
-def dead_lock(folder: Path) -> Path:
-    """Leave the lock of a process that is gone."""
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    lock = folder / "lock"
-    holder = {"process": gone.pid, "host": platform.node(), "since": "2026-01-01T00:00:00+00:00"}
-    lock.write_text(json.dumps(holder))
-    return lock
 
 
 def refuse_a_second_start(folder: Path) -> None:
